@@ -1,8 +1,13 @@
 """Output folders: complete or not there at all."""
 
+import contextlib
 import errno
 import os
+import signal
 import stat
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -202,3 +207,68 @@ def test_a_file_system_that_cannot_flush_folders_is_written_to(small, tmp_path, 
     else:
         with pytest.raises(UserError, match="cannot write here"):
             fy.sweep(plan, tmp_path / "out")
+
+
+def test_a_new_file_is_whole_as_soon_as_its_name_is_there(tmp_path):
+    # What another process sees is what a kill at that moment would leave.
+    path, size, seen = tmp_path / "new.toml", 64 << 20, set()
+    stop = threading.Event()
+
+    def look():
+        while not stop.is_set():
+            with contextlib.suppress(FileNotFoundError):
+                seen.add(path.stat().st_size)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    folders.create(path, b"x" * size)
+    folders.replace(path, b"x" * (size + 1))
+    while size + 1 not in seen:
+        pass
+    stop.set()
+    looking.join()
+    assert seen <= {size, size + 1}
+    assert on_disk(tmp_path) == ["new.toml"]
+
+
+def test_a_new_file_takes_no_place_of_another_s_where_there_are_no_links(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    folders.create(tmp_path / "new", "text")
+    assert (tmp_path / "new").read_text() == "text"
+    with pytest.raises(FileExistsError):
+        folders.create(tmp_path / "new", "other")
+    assert (tmp_path / "new").read_text() == "text"
+    assert on_disk(tmp_path) == ["new"]
+
+
+# Dies when half of a file is written.
+DYING = """\
+import os, pathlib, signal, sys
+from flowyard import folders
+def half(path, content):
+    with path.open("wb") as file:
+        file.write(content[: len(content) // 2])
+    os.kill(os.getpid(), signal.SIGKILL)
+pathlib.Path.write_bytes = half
+getattr(folders, sys.argv[1])(pathlib.Path(sys.argv[2]), "x" * 100)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+@pytest.mark.parametrize("verb", ["create", "replace"])
+def test_what_a_killed_process_left_of_a_file_is_removed_by_the_next(verb, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    command = [sys.executable, "-c", DYING, verb, str(folder / "papers.json")]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert not (folder / "papers.json").exists()
+    assert on_disk(folder) != []
+    # So that `paper run -o out` goes on with a folder that it had only begun.
+    folders.refuse_taken(folder)
+    assert on_disk(folder) == []
+    subprocess.run(command, check=False)
+    folders.create(folder / "other", "text")
+    assert on_disk(folder) == ["other"]

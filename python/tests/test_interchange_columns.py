@@ -198,7 +198,7 @@ def test_bytes_a_second_are_no_bits(word):
         ("2\n0 1\n", "is a list of the nodes"),
         (
             "ENABLE_QCN 1\nCC_MODE 3\nKMAX_MAP 1 25000000000 400\n",
-            "is a config.txt of HPCC's ns-3 code.*run.until",
+            "has settings only; name a TOPOLOGY_FILE and a FLOW_FILE, too",
         ),
         ("name: tiny\ntopology:\n  nodes:\n    h1: { kind: linux }\n", "is YAML.*from_networkx"),
         ('{"directed": false, "nodes": [{"id": 0}], "links": []}', "is a graph in JSON.*node_link_graph"),

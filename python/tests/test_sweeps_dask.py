@@ -1,7 +1,6 @@
 """Sweeps on a real Dask cluster on this machine: same results, and nothing lost with a worker."""
 
 import asyncio
-import contextlib
 import json
 import os
 import re
@@ -15,6 +14,7 @@ from pathlib import Path
 import distributed
 import pytest
 from conftest import SMALL, open_sweep
+from dask_cluster import PATIENCE, a_cluster, until
 
 import flowyard as fy
 from flowyard.errors import UserError
@@ -70,64 +70,7 @@ dask.config.set({"distributed.scheduler.allowed-failures": 0})
 from distributed.cli.dask_scheduler import main
 main()
 """
-PATIENCE = 600
-
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there are no signals")
-
-
-class Cluster:
-    """A scheduler and its workers, each a process."""
-
-    def __init__(self, folder):
-        self._folder = folder
-        self._file = folder / "scheduler.json"
-        self.processes = []
-        self.address = ""
-
-    def start(self, *words):
-        number = len(self.processes)
-        # Its log must not fill a pipe that nobody reads.
-        with (self._folder / f"{number}.log").open("w") as log:
-            place = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(self._file)]
-            self.processes.append(
-                subprocess.Popen([*words, *place], cwd=self._folder, stdout=log, stderr=log)
-            )
-        return self.processes[-1]
-
-    def scheduler(self, *words):
-        self.start(*(words or (sys.executable, "-m", "distributed.cli.dask_scheduler")), "--port", "0")
-        until(self._file.exists)
-        until(lambda: self._file.read_text().endswith("}"))
-        self.address = json.loads(self._file.read_text())["address"]
-        return self.address
-
-    def worker(self, *words):
-        command = words or (sys.executable, "-m", "distributed.cli.dask_worker")
-        options = ["--no-nanny", "--nthreads", "1", "--local-directory", str(self._folder)]
-        process = self.start(*command, *options)
-        log = self._folder / f"{len(self.processes) - 1}.log"
-        until(lambda: "Registered to" in log.read_text())
-        return process
-
-
-@contextlib.contextmanager
-def a_cluster(folder):
-    folder.mkdir()
-    cluster = Cluster(folder)
-    try:
-        yield cluster
-    finally:
-        for process in cluster.processes:
-            process.kill()
-        for process in cluster.processes:
-            process.wait()
-
-
-def until(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
 
 
 @pytest.fixture

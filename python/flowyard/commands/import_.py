@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="a topology, a file of flows, or both; or a CDF alone",
+        help="a topology, a file of flows, or both, and settings beside them; or a CDF alone",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="a new TOML or JSON file; default FIRST-FILE.toml"

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -15,6 +16,8 @@ from flowyard.folders import owned, reading
 PREFIX = ".flowyard-"
 # What file systems answer that cannot flush; a full or broken disk answers otherwise.
 NO_FLUSH = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)
+# And those without hard links, such as FAT.
+NO_LINK = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
 # Bytes at the head of a file of ours, among which its mark is.
 HEAD = 4096
 
@@ -105,13 +108,28 @@ class Staging:
 
 def create(path: Path, content: str | bytes) -> None:
     """Writes a file that must not exist; all of it or nothing. Raises FileExistsError or another OSError."""
-    with path.open("xb") as file:
+    with _aside(path, content) as made:
         try:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-        except BaseException:
-            path.unlink()
-            raise
+            os.link(made, path)
+        except OSError as error:
+            if error.errno not in NO_LINK:
+                raise
+            # The name first, so that what is there stays.
+            path.open("xb").close()
+            made.replace(path)
+
+
+@contextlib.contextmanager
+def _aside(place: Path, content: str | bytes) -> Iterator[Path]:
+    """A file on disk beside its place, in a folder that goes with its process, however that ends: see `owned`."""
+    own = owned.claim(place.parent, PREFIX)
+    try:
+        made = own.path / place.name
+        made.write_bytes(content.encode() if isinstance(content, str) else content)
+        flush(made)
+        yield made
+    finally:
+        own.release()
 
 
 def replace(path: Path, content: str | bytes, *, mark: str = "") -> None:
@@ -129,14 +147,10 @@ def replace(path: Path, content: str | bytes, *, mark: str = "") -> None:
         refuse_foreign(path, mark)
     place = Path(os.path.realpath(path))
     made = make_folder(place.parent, path)
-    # Under a name of its own: two processes may be at it.
-    aside = place.with_name(f".{place.name}.{os.getpid()}")
     try:
-        aside.write_bytes(content.encode() if isinstance(content, str) else content)
-        aside.replace(place)
+        with _aside(place, content) as aside:
+            aside.replace(place)
     except BaseException as error:
-        with contextlib.suppress(OSError):
-            aside.unlink()
         remove_empty(made)
         if isinstance(error, OSError):
             raise cannot_write(path, error) from None
@@ -237,6 +251,8 @@ def refuse_taken(target: Path) -> None:
     """Raises a UserError if something is there already, or a link that leads nowhere."""
     refuse_dangling(target)
     if target.is_dir():
+        # A process that was killed before its first file was complete has left something.
+        owned.clear_dead(target, PREFIX)
         if any(target.iterdir()):
             raise UserError(f"{target}: is not empty; choose another folder with -o, or remove it")
     elif target.exists():

@@ -87,6 +87,7 @@ def export(
         hosts = len(_built(checked.fabric()).hosts)
         text, more = htsim_cm.write(traffic, hosts, progress=progress)
     else:
+        notes += _without_kept(traffic)
         text, more = (hpcc_flow if to == "hpcc-flow" else netsys_trace).write(traffic, progress=progress)
     return Exported(text, {"flows": traffic.flows, "total_bytes": traffic.total_bytes}, notes + more)
 
@@ -135,6 +136,12 @@ def _without_faults(resolved: Mapping[str, Any], events: Sequence[dict[str, Any]
     return [f"faults not written: {count}"] if count else []
 
 
+def _without_kept(traffic: Traffic) -> list[str]:
+    """What is to be known if connections that stay open are left out."""
+    kept = ", ".join(entry.name for entry in traffic.entries if entry.kept)
+    return [f"kept connections ({kept}) are not written: flows open their own there"] if kept else []
+
+
 def _topology(network: Network, resolved: Mapping[str, Any], to: str) -> Exported:
     events = _events(resolved)
     notes = []
@@ -169,7 +176,11 @@ def _is_loss(event: Mapping[str, Any]) -> bool:
 def _traffic(resolved: Mapping[str, Any], columns: Mapping[str, list[Any]]) -> tuple[Traffic, list[str]]:
     """The drawn flows by entry; refused where what starts them has no counterpart."""
     entries = {
-        entry["name"]: Entry(entry["name"], endless=_kind(entry["sizes"]) == "endless")
+        entry["name"]: Entry(
+            entry["name"],
+            endless=_kind(entry["sizes"]) == "endless",
+            kept=entry.get("connection") == "kept",
+        )
         for entry in resolved["traffic"]
     }
     waiting: dict[str, list[int]] = {name: [] for name in entries}
@@ -192,9 +203,6 @@ def _traffic(resolved: Mapping[str, Any], columns: Mapping[str, list[Any]]) -> t
             raise UserError(f"traffic entry {entry.name}: {what}, which no peer's format can say")
     deadlines = sum(deadline is not None for deadline in columns["deadline_ps"])
     notes = [f"{deadlines} deadlines are not written: the format has none"] if deadlines else []
-    kept = [entry["name"] for entry in resolved["traffic"] if entry.get("connection") == "kept"]
-    if kept:
-        notes.append(f"kept connections ({', '.join(kept)}) are not written: flows open their own there")
     return Traffic([entry for entry in entries.values() if entry]), notes
 
 

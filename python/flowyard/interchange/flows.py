@@ -70,6 +70,7 @@ class Entry:
         start_ps: The starts; not used for a flow that waits for a trigger.
         endless: Whether the flows go on until the rest has ended; they are background then.
         triggers: What starts flows when others have ended.
+        kept: Whether flows between two hosts are messages on one connection.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Entry:
     start_ps: list[int] = field(default_factory=list)
     endless: bool = False
     triggers: Triggers = field(default_factory=Triggers)
+    kept: bool = False
 
     def __len__(self) -> int:
         return len(self.src)
@@ -96,6 +98,8 @@ class Entry:
     def traffic(self) -> dict[str, Any]:
         """As an entry of a scenario's `traffic`."""
         entry: dict[str, Any] = {"name": self.name}
+        if self.kept:
+            entry["connection"] = "kept"
         entry["arrivals"] = self._arrivals()
         entry["matrix"] = {"pairs": [list(pair) for pair in zip(self.src, self.dst, strict=True)]}
         if self.endless:

@@ -16,7 +16,7 @@ class Format:
     """A format.
 
     Attributes:
-        kind: Whether it holds a network, flows or sizes.
+        kind: Whether it holds a network, flows, settings or sizes.
         contents: What is in it.
         options: The options of import that say what it leaves open.
         exported: What export writes of it.
@@ -40,10 +40,12 @@ FORMATS = {
     "graphml": Format("network", "any network", _GRAPH, "yes"),
     "gml": Format("network", "any network", _GRAPH),
     "cable-table": Format("network", "any network, a cable a line", ("columns", *_GRAPH)),
+    "containerlab": Format("network", "nodes and links of a lab, in YAML", _GRAPH),
     "htsim-cm": Format(
         "flows", "flows, triggers, failures", ("start_unit", "routes", *_FOR_FLOWS, *_HTSIM), "yes, without failures"
     ),
     "hpcc-flow": Format("flows", "`src dst pg dport bytes start_seconds`", _FOR_FLOWS, "yes"),
+    "hpcc-config": Format("settings", "settings beside the two, `config.txt`", ("transport",)),
     "rdma-flow": Format("flows", "`src dst pg packets start_seconds end_seconds`", ("packet_bytes", *_FOR_FLOWS)),
     "conweave-flow": Format("flows", "`src dst pg bytes start_seconds`", _FOR_FLOWS),
     "netsys-trace": Format("flows", "`id size_bytes src dst start_us`", _FOR_FLOWS, "yes"),
@@ -56,6 +58,7 @@ FORMATS = {
 }  # fmt: skip
 TOPOLOGY = tuple(name for name, form in FORMATS.items() if form.kind == "network")
 TRAFFIC = tuple(name for name, form in FORMATS.items() if form.kind == "flows")
+SETTINGS = tuple(name for name, form in FORMATS.items() if form.kind == "settings")
 CDF = "cdf"
 READ = tuple(FORMATS)
 

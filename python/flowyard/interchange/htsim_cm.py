@@ -9,14 +9,21 @@
 
 That reader takes `start` as picoseconds, while its `save`, and older readers, have microseconds; no file
 says which, so the unit is asked for as soon as a start is not 0. A size of 0, or none, is a flow without end.
+
+htsim_uec of ultraethernet/uet-htsim has messages: lines with `msg`, a number after it or none, and the same `id`
+share a connection. Its -conn_reuse takes starts as microseconds.
 """
 
 import struct
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
+from flowyard.interchange import htsim_connections
 from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, Triggers, silent
+from flowyard.interchange.htsim_connections import ENDLESS, Connection
 from flowyard.interchange.network import NODES_MAX, Network
 from flowyard.interchange.text import Source
 
@@ -24,8 +31,6 @@ HEADER = ("Nodes", "Connections", "Triggers", "Failures")
 START_UNITS = {"ps": 0, "us": 6}
 EVENTS = {"send_done_trigger": "acked", "recv_done_trigger": "received"}
 KINDS = {"oneshot": "once", "multishot": "each"}
-# Names of the two entries that a file becomes.
-FINITE, ENDLESS = "flows", "background"
 # It reads sizes into an int.
 SIZE_MAX = 2**31 - 1
 
@@ -40,48 +45,49 @@ class Failure:
 
 
 @dataclass
-class _Connection:
-    line: int
-    src: int
-    dst: int
-    size: int = 0
-    start_ps: int = 0
-    trigger: int = 0
-    fires: list[tuple[str, int]] = field(default_factory=list)
-
-
-@dataclass
 class Matrix(Traffic):
     """The flows of a .cm file, and the links that it says have failed.
 
     Attributes:
         failures: The links.
         lines: For each entry the lines of its flows.
-        ids: The lines of flows that have an id.
+        ids: The lines of each id; several are messages on one connection.
     """
 
     failures: list[Failure] = field(default_factory=list)
     lines: list[list[int]] = field(default_factory=list)
-    ids: dict[int, int] = field(default_factory=dict)
+    ids: dict[int, list[int]] = field(default_factory=dict)
 
 
-def read(source: Source, *, start_unit: str | None = None, progress: Progress = silent) -> Matrix:
-    """The flows of a .cm file; `start_unit` is "ps" or "us"."""
+def read(
+    source: Source, *, start_unit: str | None = None, kept: bool | None = True, progress: Progress = silent
+) -> Matrix:
+    """The flows of a .cm file.
+
+    Args:
+        source: The file.
+        start_unit: Unit of its starts, "ps" or "us".
+        kept: Whether the transport keeps connections, which messages share; None if nobody has named it.
+        progress: Told how many flows are read.
+    """
     if start_unit is not None and start_unit not in START_UNITS:
         raise UserError(
             f"--start-unit is {shown(start_unit)}; starts of a .cm file are in {' or '.join(START_UNITS)}"
         )
-    return _Reader(source, start_unit, progress).matrix()
+    return _Reader(source, start_unit, kept, progress).matrix()
 
 
 class _Reader:
-    def __init__(self, source: Source, start_unit: str | None, progress: Progress) -> None:
+    def __init__(self, source: Source, start_unit: str | None, kept: bool | None, progress: Progress) -> None:
         self.source = source
         self.start_unit = start_unit
+        self.kept = kept
         self.progress = progress
         self.header: dict[str, int] = {}
-        self.connections: list[_Connection] = []
-        self.ids: dict[int, int] = {}
+        self.connections: list[Connection] = []
+        # The first connection of each id, and the lines of all.
+        self.first: dict[int, Connection] = {}
+        self.ids: dict[int, list[int]] = {}
         self.kinds: dict[int, str | dict[str, int]] = {}
         self.failures: list[Failure] = []
         self.ignored = {"prio": 0, "addon": 0}
@@ -105,11 +111,8 @@ class _Reader:
                 )
         self.counts()
         self.reached()
-        entries = self.entries()
-        lines = [
-            [connection.line for connection in self.connections if bool(connection.size) != entry.endless]
-            for entry in entries
-        ]
+        found = htsim_connections.entries(self.source, self.connections, self.kinds, kept=bool(self.kept))
+        entries, lines = [entry for entry, _ in found], [lines for _, lines in found]
         return Matrix(entries, self.header["Nodes"], self.notes(entries), self.failures, lines, self.ids)
 
     def head(self, line: int, words: list[str]) -> None:
@@ -126,7 +129,7 @@ class _Reader:
             raise self.source.wrong(line, "a connection comes before Nodes; the header stands first")
         src, _, dst = words[0].partition("->")
         last = self.header["Nodes"] - 1
-        connection = _Connection(
+        connection = Connection(
             line,
             self.source.whole(line, "the source", src, 0, last),
             self.source.whole(line, "the destination", dst, 0, last),
@@ -134,18 +137,12 @@ class _Reader:
         if connection.src == connection.dst:
             raise self.source.wrong(line, f"{shown(words[0])} joins a node to itself; a flow joins two")
         seen: set[str] = set()
-        rest = iter(words[1:])
-        for key in rest:
+        for key, value in self.parts(line, words[1:]):
             if key in seen:
                 raise self.source.wrong(line, f"{key} is given a second time")
             seen.add(key)
-            if key == "addon":
-                self.ignored["addon"] += 1
-                continue
-            value = next(rest, None)
-            if value is None:
-                raise self.source.wrong(line, f"{shown(key)} has no value")
             self.attribute(connection, key, value)
+        self.identify(connection)
         if ("start" in seen) == ("trigger" in seen):
             which = "both start and trigger" if "start" in seen else "neither start nor trigger"
             raise self.source.wrong(line, f"the connection has {which}; must have one of them")
@@ -153,7 +150,19 @@ class _Reader:
         if len(self.connections) % STEP == 0:
             self.progress(len(self.connections), self.header.get("Connections", 0))
 
-    def attribute(self, connection: _Connection, key: str, value: str) -> None:
+    def parts(self, line: int, words: list[str]) -> Iterator[tuple[str, str]]:
+        """The keys of a connection with their values; addon has none, and msg may do without."""
+        rest = deque(words)
+        while rest:
+            key = rest.popleft()
+            if key == "addon" or (key == "msg" and not (rest and rest[0].isdecimal())):
+                yield key, ""
+            elif rest:
+                yield key, rest.popleft()
+            else:
+                raise self.source.wrong(line, f"{shown(key)} has no value")
+
+    def attribute(self, connection: Connection, key: str, value: str) -> None:
         source, line = self.source, connection.line
         if key == "size":
             connection.size = source.whole(line, "size", value, 0, SIZE_MAX)
@@ -165,25 +174,65 @@ class _Reader:
                 raise source.wrong(
                     line,
                     f"start is {value}, and no .cm file says of what: add --start-unit ps (what htsim's reader"
-                    " takes it for) or --start-unit us (what htsim's writer and older readers mean)",
+                    " takes it for) or --start-unit us (what htsim's writer and older readers mean, and"
+                    " htsim_uec -conn_reuse)",
                 )
         elif key == "id":
-            number = source.whole(line, "id", value, 1)
-            if number in self.ids:
-                raise source.wrong(
-                    line, f"id {number} is also that of line {self.ids[number]}; ids are unique"
-                )
-            self.ids[number] = line
+            connection.id = source.whole(line, "id", value, 1)
         elif key == "trigger":
             connection.trigger = source.whole(line, "trigger", value, 1)
         elif key in EVENTS:
             connection.fires.append((EVENTS[key], source.whole(line, key, value, 1)))
+        elif key == "msg":
+            # Its number has no use in htsim either: messages go by their starts, then as listed.
+            connection.message = True
+            if value:
+                source.whole(line, "msg", value, 1)
         elif key == "prio":
             source.whole(line, "prio", value)
             self.ignored["prio"] += 1
+        elif key == "addon":
+            self.ignored["addon"] += 1
         else:
-            allowed = "id, start, size, trigger, send_done_trigger, recv_done_trigger, prio, addon"
+            allowed = "id, msg, start, size, trigger, send_done_trigger, recv_done_trigger, prio, addon"
             raise source.wrong(line, f"{shown(key)} is not a part of a connection; parts are {allowed}")
+
+    def identify(self, connection: Connection) -> None:
+        """Which connection a line is on: only messages may have an id that was there already."""
+        source, line, number = self.source, connection.line, connection.id
+        if connection.message:
+            self.message(connection)
+        if not number:
+            return
+        first = self.first.setdefault(number, connection)
+        self.ids.setdefault(number, []).append(line)
+        if first is connection:
+            return
+        if not connection.message:
+            what = f"id {number} is also that of line {first.line}"
+            raise source.wrong(line, f"{what}; ids are unique, but for messages (msg) on one connection")
+        if (first.src, first.dst) != (connection.src, connection.dst):
+            what = f"the connection {number} of line {first.line} is {first.src}->{first.dst}"
+            raise source.wrong(line, f"{what}, and a message on it goes the same way")
+        if not first.message:
+            # htsim lets the line that opens a connection do without msg.
+            first.message = True
+            self.message(first)
+
+    def message(self, connection: Connection) -> None:
+        source, line = self.source, connection.line
+        if self.kept is None:
+            raise source.wrong(
+                line,
+                "msg is a message on a connection that stays open: --transport tcp, mptcp or parallel-tcp keeps"
+                " it so; with another, such as --transport ndp, each message is a flow of its own",
+            )
+        if not connection.id:
+            raise source.wrong(
+                line, 'a message needs the id of its connection, as in "0->1 id 1 msg start 0 size 9"'
+            )
+        if not connection.size:
+            raise source.wrong(line, "a message needs a size of a byte or more")
 
     def trigger(self, line: int, words: list[str]) -> None:
         source = self.source
@@ -259,28 +308,6 @@ class _Reader:
         if stuck:
             raise self.source.wrong(flows[stuck[0]].line, triggers.why_stuck(stuck[0], fired))
 
-    def entries(self) -> list[Entry]:
-        finite, endless = Entry(FINITE), Entry(ENDLESS, endless=True)
-        for connection in self.connections:
-            entry = finite if connection.size else endless
-            if not connection.size and (connection.trigger or connection.fires):
-                what = "the flow has no end (size 0), so it can neither fire triggers nor wait for one"
-                raise self.source.wrong(connection.line, f"{what}; give it a size")
-            if connection.trigger:
-                entry.triggers.starts[len(entry)] = connection.trigger
-            entry.triggers.fires += [(len(entry), event, number) for event, number in connection.fires]
-            entry.src.append(connection.src)
-            entry.dst.append(connection.dst)
-            entry.start_ps.append(connection.start_ps)
-            if connection.size:
-                entry.size_bytes.append(connection.size)
-        fired = {number for _, _, number in finite.triggers.fires}
-        waited = set(finite.triggers.starts.values())
-        finite.triggers.kinds = {
-            number: kind for number, kind in self.kinds.items() if number in fired | waited
-        }
-        return [entry for entry in (finite, endless) if entry]
-
     def notes(self, entries: list[Entry]) -> list[str]:
         notes = [
             f"{count} x {key} ignored: flows have no such field"
@@ -291,6 +318,14 @@ class _Reader:
             notes.append(f"start read as {self.start_unit}")
         if self.rounded:
             notes.append(f"{self.rounded} starts cut to whole picoseconds, as htsim does")
+        messages = sum(connection.message for connection in self.connections)
+        if messages:
+            which = (
+                "share the connection of their id"
+                if self.kept
+                else "are flows of their own, each on a new connection"
+            )
+            notes.append(f"{messages} messages (msg) {which}")
         endless = sum(len(entry) for entry in entries if entry.endless)
         if endless:
             notes.append(f'{endless} flows without end (size 0 or none) are the background entry "{ENDLESS}"')
@@ -330,8 +365,14 @@ def failed(matrix: Matrix, network: Network, source: Source) -> list[dict[str, o
 
 
 def write(traffic: Traffic, hosts: int, *, progress: Progress = silent) -> tuple[str, list[str]]:
-    """The text of a .cm file with starts in picoseconds, and what is to be known about it."""
+    """The text of a .cm file, and what is to be known about it.
+
+    Starts are in picoseconds, which htsim reads into a float; with messages in microseconds, of which htsim_uec
+    -conn_reuse keeps the whole ones.
+    """
     lines: list[str] = []
+    messages = any(entry.kept for entry in traffic.entries)
+    ids: dict[tuple[int, ...], int] = {}
     numbers: dict[tuple[int, int], int] = {}
     rounded = 0
     kinds: list[tuple[tuple[int, int], str | dict[str, int]]] = [
@@ -357,12 +398,16 @@ def write(traffic: Traffic, hosts: int, *, progress: Progress = silent) -> tuple
         waits = entry.triggers.starts.get(flow)
         if waits is None:
             start = entry.start_ps[flow]
-            rounded += struct.unpack("f", struct.pack("f", start))[0] != start
-            begin = f"start {start}"
+            off = start % 10**6 if messages else struct.unpack("f", struct.pack("f", start))[0] - start
+            rounded += off != 0
+            begin = f"start {_us(start) if messages else start}"
         else:
             begin = f"trigger {numbers[number, waits]}"
         done = "".join(fires.get((number, flow), ()))
-        lines.append(f"{entry.src[flow]}->{entry.dst[flow]} id {count} {begin} size {size}{done}")
+        src, dst = entry.src[flow], entry.dst[flow]
+        connection = ids.setdefault((number, src, dst) if entry.kept else (number, flow), len(ids) + 1)
+        begin = f"msg {begin}" if entry.kept else begin
+        lines.append(f"{src}->{dst} id {connection} {begin} size {size}{done}")
         if count % STEP == 0:
             progress(count, traffic.flows)
     opposite = {kind: key for key, kind in KINDS.items()}
@@ -372,9 +417,26 @@ def write(traffic: Traffic, hosts: int, *, progress: Progress = silent) -> tuple
     header = [f"Nodes {hosts}", f"Connections {traffic.flows}"]
     if kinds:
         header.append(f"Triggers {len(kinds)}")
+    return "\n".join(header + lines) + "\n", _written(messages, rounded, traffic.flows)
+
+
+def _us(ps: int) -> str:
+    """Picoseconds as microseconds, exactly."""
+    whole, rest = divmod(ps, 10**6)
+    return f"{whole}.{rest:06d}".rstrip("0") if rest else str(whole)
+
+
+def _written(messages: bool, rounded: int, flows: int) -> list[str]:
+    """The notes on a file with so many starts that htsim does not read exactly."""
+    if messages:
+        what = "kept connections are written as messages (msg), for htsim_uec -conn_reuse"
+        notes = [f"{what}; its starts are in microseconds: import again with --start-unit us"]
+        if rounded:
+            notes.append(f"htsim_uec cuts starts to whole microseconds: {rounded} of {flows} will be earlier")
+        return notes
     notes = ["starts are in picoseconds, as htsim reads them: import again with --start-unit ps"]
     if rounded:
         notes.append(
-            f"htsim reads starts as 32-bit floats: {rounded} of {traffic.flows} will be off in the 8th digit"
+            f"htsim reads starts as 32-bit floats: {rounded} of {flows} will be off in the 8th digit"
         )
-    return "\n".join(header + lines) + "\n", notes
+    return notes

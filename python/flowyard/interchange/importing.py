@@ -13,9 +13,11 @@ from flowyard.interchange import (
     cable_table,
     cdf,
     columns,
+    containerlab,
     flow_table,
     formats,
     graphs,
+    hpcc_config,
     hpcc_flow,
     hpcc_topology,
     htsim_cm,
@@ -124,7 +126,7 @@ def read(
     """The scenario of one or more files that belong together.
 
     Args:
-        paths: A topology, a file of flows, or both; or a CDF alone.
+        paths: A topology, a file of flows, or both, and settings beside them; or a CDF alone.
         formats: The format of each file; by default they are recognised by their content.
         progress: Gives for a file's name what is told how many of its flows are read.
         options: What files do not say; see Options.
@@ -163,8 +165,10 @@ class _Import:
             # It may turn out to count packets.
             given.pop("packet_bytes", None)
         formats.refuse_options(given, [(source.name, name) for source, name in self.files])
-        self.transport = transports.known(options.transport or transports.DEFAULT)
         self.options = options
+        self.settings = self.config()
+        by_default = self.settings.transport if self.settings else lambda: transports.DEFAULT
+        self.transport = transports.known(options.transport or by_default())
         self.progress = progress
         self.notes: list[str] = []
         self.facts: dict[str, int | float | str] = {}
@@ -195,7 +199,7 @@ class _Import:
             }
         elif flows:
             scenario["topology"] = self.topology(flows, traffic[0].name)
-        scenario |= self.stack()
+        scenario |= self.stack(network)
         if self.options.routes is not None:
             scenario["routing"] = self.routing(Path(self.options.routes), flows, traffic, network, scenario)
         if flows:
@@ -209,6 +213,8 @@ class _Import:
         if events:
             scenario["faults"] = {"events": events}
             self.facts["faults"] = len(events)
+        if self.settings:
+            self.notes += self.settings.all_notes()
         self.notes += [*(network.notes if network else []), *(flows.notes if flows else [])]
         return Imported(scenario, {source.name: name for source, name in self.files}, self.facts, self.notes)
 
@@ -221,8 +227,28 @@ class _Import:
                 files = ", ".join(f"{source.name} ({form})" for source, form in self.files)
                 raise UserError(f"--columns {said}: names the columns of {kind}, which {files} does not have")
 
-    def stack(self) -> dict[str, Any]:
-        """What hosts and ports do: for htsim's files what its NDP does, which they do not say."""
+    def config(self) -> hpcc_config.Config | None:
+        """The settings, if a file has them."""
+        found = self.only(formats.SETTINGS)
+        if found is None:
+            return None
+        for source, name in self.files:
+            if name.startswith("htsim") or name == formats.CDF:
+                raise UserError(
+                    f"{found[0].name}: has settings of HPCC's ns-3 code; {source.name} ({name}) is not of it"
+                )
+        settings = hpcc_config.read(found[0])
+        if len(self.files) == 1:
+            raise settings.source.wrong(0, f"has settings only; name {settings.files()}, too")
+        return settings
+
+    def stack(self, network: Network | None) -> dict[str, Any]:
+        """What hosts and ports do, and when a run ends: as the settings say; for htsim's files as its NDP does."""
+        if self.settings:
+            rate = self.options.rate
+            return self.settings.parts(
+                self.transport, network, quantity(rate, RATE_UNITS) if rate and not network else None
+            )
         options, names = self.options, ("mtu", "cwnd", "queue")
         given = {name: value for name in names if (value := getattr(options, name)) is not None}
         htsim = any(name.startswith("htsim") for _, name in self.files)
@@ -274,7 +300,9 @@ class _Import:
         found = [(source, name) for source, name in self.files if name in kinds]
         if len(found) > 1:
             names = " and ".join(source.name for source, _ in found)
-            what = "topology" if kinds == formats.TOPOLOGY else "file of flows"
+            what = {formats.TOPOLOGY: "topology", formats.TRAFFIC: "file of flows"}.get(
+                kinds, "file of settings"
+            )
             raise UserError(f"{names}: a scenario has one {what}; import them one by one")
         return found[0] if found else None
 
@@ -290,13 +318,16 @@ class _Import:
         }
         if name == "cable-table":
             return cable_table.read(source, self.columns.get(columns.CABLES), **given)
+        if name == "containerlab":
+            return containerlab.read(source, **given)
         return graphs.read(source, name, **given)
 
     def flows(self, source: Source, name: str, network: Network | None) -> Traffic:
         progress = self.progress(source.name)
         hosts = len(network.hosts) if network else None
         if name == "htsim-cm":
-            matrix = htsim_cm.read(source, start_unit=self.options.start_unit, progress=progress)
+            kept = None if self.options.transport is None else self.transport in transports.KEEPING
+            matrix = htsim_cm.read(source, start_unit=self.options.start_unit, kept=kept, progress=progress)
             if hosts is not None and matrix.hosts != hosts:
                 raise source.wrong(0, f"says Nodes {matrix.hosts}, but the topology has {hosts} hosts")
             return matrix
@@ -402,6 +433,8 @@ class _Import:
 
     def faults(self, network: Network | None, flows: Traffic | None, traffic: Any) -> list[dict[str, Any]]:
         events = network.faults() if network else []
+        if self.settings:
+            events += self.settings.faults(network)
         if isinstance(flows, htsim_cm.Matrix) and flows.failures:
             source: Source = traffic[0]
             if network is None:

@@ -51,6 +51,8 @@ class _Reader:
             for entry, lines in zip(matrix.entries, matrix.lines, strict=True)
             for place, line in enumerate(lines)
         }
+        # A path is that of a connection with all of its messages.
+        self.together = {line: lines for lines in matrix.ids.values() for line in lines}
         # The flow's number in its entry is by start, or as listed if flows wait for triggers.
         self.numbers = {entry.name: entry.numbers() for entry in matrix.entries}
 
@@ -60,13 +62,15 @@ class _Reader:
             who, colon, way = " ".join(words).partition(":")
             if not colon:
                 raise self.source.wrong(line, 'has no colon; must be such as "id 1: host 0, switch, host 2"')
-            entry, place = self.connection(line, who.split())
+            places = self.connection(line, who.split())
+            entry, place = places[0]
             path = self.path(line, way, (entry.src[place], entry.dst[place]))
             flows = taken.setdefault((entry.name, path), {})
-            number = self.numbers[entry.name][place]
-            if number in flows:
-                raise self.source.wrong(line, f"is the path of line {flows[number]} once more")
-            flows[number] = line
+            for _, place in places:
+                number = self.numbers[entry.name][place]
+                if number in flows:
+                    raise self.source.wrong(line, f"is the path of line {flows[number]} once more")
+                flows[number] = line
         if not taken:
             raise self.source.wrong(0, "has no path")
         return [
@@ -77,19 +81,20 @@ class _Reader:
             for (name, path), flows in taken.items()
         ]
 
-    def connection(self, line: int, who: Sequence[str]) -> tuple[Entry, int]:
-        """The entry of a connection, and its place there."""
+    def connection(self, line: int, who: Sequence[str]) -> list[tuple[Entry, int]]:
+        """The entry of a connection and its place there; of one with messages that of each."""
         if len(who) != 2 or who[0] not in ("id", "line"):
             said = shown(" ".join(who))
             raise self.source.wrong(line, f'{said} names no connection; must be such as "id 1" or "line 4"')
         number = self.source.whole(line, who[0], who[1])
-        at = self.matrix.ids.get(number, 0) if who[0] == "id" else number
-        if at not in self.places:
+        lines = self.matrix.ids.get(number, []) if who[0] == "id" else self.together.get(number, [number])
+        found = [self.places[at] for at in lines if at in self.places]
+        if not found:
             what = (
                 f"no connection has the id {number}" if who[0] == "id" else f"line {number} is no connection"
             )
             raise self.source.wrong(line, f"in {self.cm} {what}")
-        return self.places[at]
+        return found
 
     def path(self, line: int, way: str, ends: tuple[int, int]) -> tuple[int, ...]:
         """The nodes of a path, by number."""

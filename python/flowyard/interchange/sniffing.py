@@ -5,11 +5,12 @@ from collections.abc import Collection
 
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
-from flowyard.interchange import cable_table, columns, hpcc_fct, htsim_log, orders, tables
+from flowyard.interchange import cable_table, columns, hpcc_config, hpcc_fct, htsim_log, orders, tables
 from flowyard.interchange.formats import CDF, READ
 from flowyard.interchange.text import Source
 
 _LOOKED_AT = 50
+_CONTAINERLAB = re.compile(r"(?m)^[ \t-]*\"?endpoints\"?:")
 # Files that other simulators and tools have beside theirs: how they are told, what they are, and the way to go.
 _KNOWN = (
     (
@@ -21,16 +22,32 @@ _KNOWN = (
         "a graph in JSON; read it with networkx.node_link_graph and give it to flowyard.interchange.from_networkx",
     ),
     (
-        re.compile(r"(?m)^[ \t]*(topology|nodes|links):\s*(#.*)?\n"),
-        "YAML, such as a containerlab file has it, without rates; write its links as a table with the columns "
-        "a,b,rate,delay (CSV), or build a networkx graph for flowyard.interchange.from_networkx",
+        re.compile(r"(?m)^num_ranks[ \t]+\d+"),
+        "a GOAL schedule; flows that start when others have ended are arrivals.triggers of a traffic entry, or a .cm "
+        "file with triggers; times of calculations have no counterpart",
     ),
     (
-        re.compile(r"(?m)^[ \t]*(CC_MODE|KMAX_MAP|TOPOLOGY_FILE|PACKET_PAYLOAD_SIZE|SIMULATOR_STOP_TIME)\s"),
-        "a config.txt of HPCC's ns-3 code, which has settings; import the TOPOLOGY_FILE and the FLOW_FILE that it "
-        "names, and set by hand: SIMULATOR_STOP_TIME in run.until, PACKET_PAYLOAD_SIZE in the transport's mtu or mss, "
-        "CC_MODE 1 as --transport dcqcn and 8 as tcp with congestion.dctcp (3 HPCC, 7 TIMELY and 10 PINT are not "
-        "there), KMIN_MAP, KMAX_MAP and PMAX_MAP in queue, BUFFER_SIZE in its limit; nothing else has a counterpart",
+        re.compile(r"\A\s*\S+[ \t]+.*\b(model_parallel_NPU_group|all_gpus):"),
+        "a workload of SimAI, with layers and collectives; write their messages as a table of flows, such as "
+        "src,dst,size,start_us, or as flows with arrivals.triggers",
+    ),
+    (
+        re.compile(r"(?m)^[ \t]*npus_count:"),
+        "a network of ASTRA-sim, by dimensions; write its links as a table with the columns a,b,rate,delay (CSV)",
+    ),
+    (
+        re.compile(r"\A\s*\{[^}]*[\"'](logical-dims|scheduling-policy|all-reduce-implementation)[\"']", re.DOTALL),
+        "a file of ASTRA-sim with settings of collectives, which have no counterpart; flows that start when others "
+        "have ended are arrivals.triggers",
+    ),
+    (
+        re.compile(r"\A\s*<algo\b"),
+        "an algorithm of MSCCL; write its sends as a .cm file with triggers, or as flows with arrivals.triggers",
+    ),
+    (
+        re.compile(r"(?m)^[ \t]*(topology|nodes|links|devices):"),
+        "YAML, but no containerlab file with endpoints, which is read; write its links as a table with the columns "
+        "a,b,rate,delay (CSV), or build a networkx graph for flowyard.interchange.from_networkx",
     ),
     (
         re.compile(r"\A\s*\[(General|Config [^\]]*)\]"),
@@ -66,6 +83,7 @@ def sniff(source: Source) -> str:
     if start.startswith("<"):
         if "<graphml" in start:
             return "graphml"
+        _refuse_known(source, start)
         raise _unknown(source, start)
     if re.match(r"((#|Creator\b|Version\b|comment\b).*\n\s*)*graph\s*\[", start):
         return "gml"
@@ -85,6 +103,10 @@ def sniff(source: Source) -> str:
     found = _of_numbers(source, rows) or _of_columns(source, rows)
     if found:
         return found
+    if hpcc_config.is_it(start):
+        return "hpcc-config"
+    if _CONTAINERLAB.search(source.text):
+        return "containerlab"
     _refuse_known(source, start)
     raise _unknown(source, " ".join(rows[0]))
 

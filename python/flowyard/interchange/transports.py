@@ -6,6 +6,8 @@ from flowyard.errors import UserError
 from flowyard.folders.reading import shown
 
 DEFAULT = "ndp"
+# Those whose connections may stay open for several messages.
+KEEPING = ("tcp", "mptcp", "parallel-tcp")
 # What has another name here, or is not here: the nearest there is.
 _NEAREST = {
     "roce": "dcqcn, which is RoCE's congestion control",

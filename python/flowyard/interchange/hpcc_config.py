@@ -1,0 +1,290 @@
+"""Settings of HPCC's ns-3 code (config.txt), as the fields of a scenario that correspond to them.
+
+    PACKET_PAYLOAD_SIZE 1000
+    SIMULATOR_STOP_TIME 4.00
+    CC_MODE 1
+    KMAX_MAP 3 25000000000 400 50000000000 800 100000000000 1600
+
+A key and its values a line; `simulation/mix/config_doc.txt` and `scratch/third.cc` of
+alibaba-edu/High-Precision-Congestion-Control say what they mean. A file does not hold a network or flows: it names
+theirs. What has no counterpart is listed, and so is what other congestion controls than the chosen one would use.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flowyard.folders.reading import shown
+from flowyard.interchange.network import Network
+from flowyard.interchange.text import RATE_UNITS, Source, rate_text, time_text
+
+_KEY = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
+# One of them tells the file.
+_TELLING = re.compile(
+    r"(?m)^[ \t]*(CC_MODE|KMAX_MAP|TOPOLOGY_FILE|PACKET_PAYLOAD_SIZE|SIMULATOR_STOP_TIME)[ \t]+\S"
+)
+# Names of files, and what it traces.
+_OTHER = re.compile(r"\w+_FILE|ENABLE_TRACE|QLEN_MON_\w+")
+# What each CC_MODE is, and what runs it; None: nothing does.
+_MODES: dict[int, tuple[str, str | None]] = {
+    1: ("DCQCN", "dcqcn"),
+    3: ("HPCC", None),
+    7: ("TIMELY", None),
+    8: ("DCTCP", "tcp"),
+    10: ("HPCC-PINT", None),
+}
+_PAYLOAD_MAX = 65_000
+# Above any queue: nothing is marked.
+_NEVER = "1GB"
+# Its flows start no earlier, and links go down so much later than the file says.
+_START_PS = 2 * 10**12
+
+
+def is_it(text: str) -> bool:
+    """Whether a text is such a file."""
+    return _TELLING.search(text) is not None
+
+
+@dataclass
+class Config:
+    """What a file says.
+
+    Attributes:
+        source: The file.
+        values: Line and words of each key.
+        used: The keys that a field of the scenario has.
+        notes: What was assumed.
+    """
+
+    source: Source
+    values: dict[str, tuple[int, list[str]]]
+    used: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+    def transport(self) -> str:
+        """The transport that runs the congestion control of the file; refused if none does."""
+        line, word = self._word("CC_MODE") or (0, "")
+        if not line:
+            raise self.source.wrong(0, "has no CC_MODE; say --transport, such as dcqcn")
+        mode = self.source.whole(line, "CC_MODE", word)
+        name, transport = _MODES.get(mode, ("not known", None))
+        if transport is None:
+            runs = ", ".join(f"{mode} ({name})" for mode, (name, runs) in _MODES.items() if runs)
+            raise self.source.wrong(
+                line,
+                f"CC_MODE {mode} is {name}, which is not here; those of CC_MODE {runs} are. --transport dcqcn is the"
+                " nearest, and takes the settings that the file has for DCQCN",
+            )
+        self.used.add("CC_MODE")
+        return transport
+
+    def files(self) -> str:
+        """The files that it names, as one tells the user."""
+        named = [(key, self._word(f"{key}_FILE")) for key in ("TOPOLOGY", "FLOW")]
+        return " and ".join(
+            f"its {key}_FILE, {shown(word[1])}" if word else f"a {key}_FILE" for key, word in named
+        )
+
+    def parts(self, transport: str, network: Network | None, rate_bps: int | None) -> dict[str, Any]:
+        """Transport, ports and end of a scenario.
+
+        Args:
+            transport: What hosts do.
+            network: The network, if a file has it.
+            rate_bps: The rate of hosts, if no file has the network but the user says it.
+        """
+        found: dict[str, Any] = {"transport": {transport: self._transport(transport)}}
+        ports = self._ports(_host_rates(network) or ({rate_bps} if rate_bps else set()))
+        if ports:
+            found["queue"] = {"lossless": ports}
+        if stop := self._taken("SIMULATOR_STOP_TIME", self._seconds):
+            found["run"] = {"until": stop}
+        return found
+
+    def faults(self, network: Network | None) -> list[dict[str, Any]]:
+        """The link that goes down, if one does."""
+        line, words = self.values.get("LINK_DOWN", (0, []))
+        if len(words) < 3 or words[0] == "0":
+            self.used.add("LINK_DOWN")
+            return []
+        delay, a, b = (self.source.whole(line, "LINK_DOWN", word) for word in words[:3])
+        if network is None or network.host_of is None:
+            raise self.source.wrong(
+                line, "takes a link down by its nodes' numbers; name its TOPOLOGY_FILE too"
+            )
+        hosts = network.host_of
+        cable = [f"{'host' if node in hosts else 'switch'} {node}" for node in (a, b)]
+        if not set(cable) <= set(network.names):
+            raise self.source.wrong(line, f"takes the link {a}-{b} down, which the network does not have")
+        self.used.add("LINK_DOWN")
+        self.notes.append("LINK_DOWN counts from 2 s, as in HPCC's code")
+        return [{"at": time_text(_START_PS + delay * 10**6), "target": {"cable": cable}, "change": "down"}]
+
+    def all_notes(self) -> list[str]:
+        """What was taken and what was not."""
+        left = [key for key in self.values if key not in self.used and not _OTHER.fullmatch(key)]
+        taken = ", ".join(key for key in self.values if key in self.used)
+        notes = [f"taken from {self.source.name}: {taken}", *self.notes]
+        if left:
+            notes.append(f"without a counterpart here, or of another congestion control: {', '.join(left)}")
+        if "BUFFER_SIZE" in left:
+            notes.append("switches have no shared buffer: queue.lossless.xoff is the threshold of a link")
+        return notes
+
+    def _transport(self, transport: str) -> dict[str, Any]:
+        if transport == "dcqcn":
+            fields = {
+                name: value
+                for key, (name, read) in self._dcqcn().items()
+                if (value := self._taken(key, read)) is not None
+            }
+            if "FAST_RECOVERY_TIMES" in self.used:
+                self.notes.append(
+                    "fast_recovery is one more than FAST_RECOVERY_TIMES, which is compared before it counts"
+                )
+            if "RATE_DECREASE_INTERVAL" in self.used:
+                self.notes.append(
+                    "cnp_interval is the nearest to RATE_DECREASE_INTERVAL, which makes one cut of several CNPs"
+                )
+            self.notes.append("byte_counter: rates rise by time alone in HPCC's code")
+            return {**fields, "byte_counter": "1000GB"}
+        if transport != "tcp":
+            return {}
+        payload = self._taken("PACKET_PAYLOAD_SIZE", self._bytes)
+        found: dict[str, Any] = {"mss": payload} if payload else {}
+        if (self._word("CC_MODE") or (0, ""))[1] == "8":
+            gain = self._taken("EWMA_GAIN", self._share)
+            found["congestion"] = {"dctcp": {} if gain is None else {"g": gain}}
+        return found
+
+    def _dcqcn(self) -> dict[str, tuple[str, Callable[[int, str, str], Any]]]:
+        """The field of each key, and how its value is read."""
+        return {
+            "PACKET_PAYLOAD_SIZE": ("payload", self._bytes),
+            "ALPHA_RESUME_INTERVAL": ("alpha_timer", self._microseconds),
+            "RATE_DECREASE_INTERVAL": ("cnp_interval", self._microseconds),
+            "RP_TIMER": ("rate_timer", self._microseconds),
+            "EWMA_GAIN": ("g", self._share),
+            "FAST_RECOVERY_TIMES": ("fast_recovery", self._one_more),
+            "RATE_AI": ("rate_ai", self._rate),
+            "RATE_HAI": ("rate_hai", self._rate),
+            "MIN_RATE": ("min_rate", self._rate),
+            "L2_ACK_INTERVAL": ("ack_every", self._packets),
+        }
+
+    def _ports(self, rates: set[int]) -> dict[str, Any]:
+        """The thresholds of ports, for the rate of hosts."""
+        if (self._word("ENABLE_QCN") or (0, ""))[1] == "0":
+            self.used.add("ENABLE_QCN")
+            return {"kmin": _NEVER, "kmax": _NEVER}
+        maps = {name: self._map(key) for name, key in _MAPS.items() if key in self.values}
+        if not maps:
+            return {}
+        rate = max(rates, default=None)
+        found: dict[str, Any] = {"mark": "dequeue"}
+        for name, by_rate in maps.items():
+            key, values = _MAPS[name], set(by_rate.values())
+            if len(values) > 1 and rate is None:
+                self.notes.append(
+                    f"{key} has thresholds by rate: not taken, as no file has the rate of hosts"
+                )
+                continue
+            if rate is not None and rate not in by_rate:
+                known = ", ".join(map(rate_text, by_rate))
+                raise self.source.wrong(
+                    self.values[key][0],
+                    f"{key} has no threshold for {rate_text(rate)}, the rate of hosts; it has {known}",
+                )
+            value = by_rate[rate] if rate is not None else values.pop()
+            found[name] = value if name == "pmax" else f"{int(value)}KB"
+            self.used.add(key)
+            if len(values) > 1:
+                self.notes.append(
+                    f"{key}: ports have the value for {rate_text(rate or 0)}, the rate of hosts, at all rates"
+                )
+        if "ENABLE_QCN" in self.values:
+            self.used.add("ENABLE_QCN")
+        self.notes.append("ports mark on departure, as in HPCC's code")
+        return found
+
+    def _map(self, key: str) -> dict[int, float]:
+        """Values by rates in bit/s: their number, then the pairs."""
+        line, words = self.values[key]
+        source = self.source
+        count = source.whole(line, f"the number of rates of {key}", words[0] if words else "", 1, 1000)
+        if len(words) < 1 + 2 * count:
+            raise source.wrong(
+                line, f"{key} announces {count} rates, each with a value; it has {len(words) - 1} words"
+            )
+        found: dict[int, float] = {}
+        for rate, value in zip(words[1 : 2 * count : 2], words[2 : 2 * count + 1 : 2], strict=True):
+            number = source.whole(line, f"a rate of {key}", rate, 1, 10**15)
+            if key == "PMAX_MAP":
+                found[number] = self._share(line, key, value)
+            else:
+                found[number] = source.whole(line, f"a threshold of {key}", value, 0, 10**6)
+        return found
+
+    def _word(self, key: str) -> tuple[int, str] | None:
+        """Line and value of a key that has one."""
+        line, words = self.values.get(key, (0, []))
+        return (line, words[0]) if words else None
+
+    def _taken(self, key: str, read: Callable[[int, str, str], Any]) -> Any:
+        """The value of a key as a field has it; None without the key."""
+        found = self._word(key)
+        if found is None:
+            return None
+        self.used.add(key)
+        return read(found[0], key, found[1])
+
+    def _bytes(self, line: int, key: str, word: str) -> str:
+        return f"{self.source.whole(line, key, word, 1, _PAYLOAD_MAX)}B"
+
+    def _packets(self, line: int, key: str, word: str) -> int:
+        return self.source.whole(line, key, word, 0, 1_000_000)
+
+    def _one_more(self, line: int, key: str, word: str) -> int:
+        return self.source.whole(line, key, word, 0, 999) + 1
+
+    def _seconds(self, line: int, key: str, word: str) -> str:
+        return time_text(self.source.scaled(line, key, word, 12)[0])
+
+    def _microseconds(self, line: int, key: str, word: str) -> str:
+        return time_text(self.source.scaled(line, key, word, 6)[0])
+
+    def _share(self, line: int, key: str, word: str) -> float:
+        parts, exact = self.source.scaled(line, key, word, 15)
+        if parts > 10**15:
+            raise self.source.wrong(line, f"{key} is {shown(word)}; must be between 0 and 1")
+        return float(word) if exact else parts / 10**15
+
+    def _rate(self, line: int, key: str, word: str) -> str:
+        return rate_text(self.source.quantity(line, key, word, RATE_UNITS))
+
+
+_MAPS: Mapping[str, str] = {"kmin": "KMIN_MAP", "kmax": "KMAX_MAP", "pmax": "PMAX_MAP"}
+
+
+def read(source: Source) -> Config:
+    """The settings of a file."""
+    values: dict[str, tuple[int, list[str]]] = {}
+    for line, words in source.lines():
+        key = words[0]
+        if not _KEY.fullmatch(key):
+            raise source.wrong(
+                line, f"{shown(key)} is no key; a line of a config.txt is a key in capitals and its values"
+            )
+        if key in values:
+            raise source.wrong(line, f"{key} is given a second time, after line {values[key][0]}")
+        values[key] = (line, words[1:])
+    return Config(source, values)
+
+
+def _host_rates(network: Network | None) -> set[int]:
+    """The rates of the links of hosts."""
+    if network is None:
+        return set()
+    hosts = len(network.hosts)
+    return {cable.rate_bps for cable in network.cables if min(cable.a, cable.b) < hosts}

@@ -1,0 +1,238 @@
+"""Settings beside peers' files (HPCC's config.txt) and labs (containerlab): what becomes a field, what is told."""
+
+import sys
+
+import pytest
+from interchange_examples import FLOW, TOPOLOGY, source
+
+import flowyard as fy
+from flowyard import interchange
+from flowyard.errors import UserError
+from flowyard.interchange import hpcc_config, sniffing
+
+# simulation/mix/config.txt of alibaba-edu/High-Precision-Congestion-Control, in part, with CC_MODE 1 in place of 3.
+CONFIG = """\
+ENABLE_QCN 1
+USE_DYNAMIC_PFC_THRESHOLD 1
+
+PACKET_PAYLOAD_SIZE 1000
+TOPOLOGY_FILE mix/topology.txt
+FLOW_FILE mix/flow.txt
+FCT_OUTPUT_FILE mix/fct.txt
+SIMULATOR_STOP_TIME 4.00
+
+CC_MODE 1
+ALPHA_RESUME_INTERVAL 1
+RATE_DECREASE_INTERVAL 4
+RP_TIMER 900 {for DCQCN: the interval of rate increase}
+EWMA_GAIN 0.00390625
+FAST_RECOVERY_TIMES 1
+RATE_AI 50Mb/s
+RATE_HAI 100Mb/s
+MIN_RATE 1000Mb/s
+L2_ACK_INTERVAL 1
+PINT_PROB
+
+LINK_DOWN 0 0 0
+KMAX_MAP 3 25000000000 400 50000000000 800 100000000000 1600
+KMIN_MAP 3 25000000000 100 50000000000 200 100000000000 400
+PMAX_MAP 3 25000000000 0.2 50000000000 0.2 100000000000 0.3
+BUFFER_SIZE 32
+"""
+
+
+def imported(tmp_path, config=CONFIG, files=("topology", "flow"), **options):
+    texts = {"config": config, "topology": TOPOLOGY, "flow": FLOW.replace("200000000", "20000")}
+    paths = [tmp_path / f"{name}.txt" for name in ("config", *files)]
+    for path in paths:
+        path.write_text(texts[path.stem])
+    return interchange.read(paths, **options)
+
+
+def test_the_settings_of_hpccs_code_become_fields(tmp_path):
+    found = imported(tmp_path)
+    assert found.scenario["transport"] == {
+        "dcqcn": {
+            "payload": "1000B",
+            "alpha_timer": "1us",
+            "cnp_interval": "4us",
+            "rate_timer": "900us",
+            "g": 0.00390625,
+            # That code compares before it counts: docs/transports/dcqcn.md.
+            "fast_recovery": 2,
+            "rate_ai": "50Mbps",
+            "rate_hai": "100Mbps",
+            "min_rate": "1Gbps",
+            "ack_every": 1,
+            "byte_counter": "1000GB",
+        }
+    }
+    # Hosts have 100 Gbps.
+    ports = {"mark": "dequeue", "kmin": "400KB", "kmax": "1600KB", "pmax": 0.3}
+    assert found.scenario["queue"] == {"lossless": ports}
+    assert found.scenario["run"] == {"until": "4s"}
+    assert "faults" not in found.scenario
+    left = next(note for note in found.notes if note.startswith("without a counterpart"))
+    assert left.endswith(": USE_DYNAMIC_PFC_THRESHOLD, PINT_PROB, BUFFER_SIZE")
+    assert any("KMAX_MAP: ports have the value for 100Gbps" in note for note in found.notes)
+    run = fy.run(found.scenario, {"run.audit": True})
+    assert (run.status, run.violations) == ("complete", [])
+
+
+def test_the_congestion_control_is_that_of_the_file_or_the_users(tmp_path):
+    dctcp = imported(tmp_path, CONFIG.replace("CC_MODE 1", "CC_MODE 8")).scenario
+    assert dctcp["transport"] == {"tcp": {"mss": "1000B", "congestion": {"dctcp": {"g": 0.00390625}}}}
+    fy.check(dctcp)
+    for mode, name in ((3, "HPCC"), (7, "TIMELY"), (10, "HPCC-PINT"), (99, "not known")):
+        text = CONFIG.replace("CC_MODE 1", f"CC_MODE {mode}")
+        with pytest.raises(
+            UserError, match=f"line 10: CC_MODE {mode} is {name}.*--transport dcqcn is the nearest"
+        ):
+            imported(tmp_path, text)
+        assert "dcqcn" in imported(tmp_path, text, transport="dcqcn").scenario["transport"]
+    with pytest.raises(UserError, match="has no CC_MODE; say --transport"):
+        imported(tmp_path, CONFIG.replace("CC_MODE 1", ""))
+    assert imported(tmp_path, transport="ndp").scenario["transport"] == {"ndp": {}}
+
+
+def test_settings_alone_name_the_files_that_are_missing(tmp_path):
+    with pytest.raises(
+        UserError, match=r'name its TOPOLOGY_FILE, "mix/topology.txt" and its FLOW_FILE, "mix/flow.txt"'
+    ):
+        imported(tmp_path, files=())
+    (tmp_path / "sizes.txt").write_text("0 0\n100 100\n")
+    (tmp_path / "config.txt").write_text(CONFIG)
+    with pytest.raises(
+        UserError, match=r"config.txt: has settings of HPCC's ns-3 code; .*sizes.txt \(cdf\) is not of it"
+    ):
+        interchange.read([tmp_path / "config.txt", tmp_path / "sizes.txt"])
+
+
+def test_thresholds_are_those_of_the_rate_of_hosts(tmp_path):
+    alone = imported(tmp_path, files=("flow",), topology="single-switch", rate="25Gbps", delay="1us")
+    assert alone.scenario["queue"]["lossless"]["kmin"] == "100KB"
+    # Without a rate only what is the same for all of them.
+    unknown = imported(
+        tmp_path, CONFIG.replace("000 0.3", "000 0.2"), files=("flow",), topology="single-switch"
+    )
+    assert unknown.scenario["queue"]["lossless"] == {"mark": "dequeue", "pmax": 0.2}
+    assert sum("by rate: not taken" in note for note in unknown.notes) == 2
+    with pytest.raises(UserError, match=r"KMIN_MAP has no threshold for 100Gbps, .*; it has 25Gbps, 50Gbps"):
+        imported(tmp_path, CONFIG.replace("KMIN_MAP 3", "KMIN_MAP 2"))
+    without = imported(tmp_path, CONFIG.replace("ENABLE_QCN 1", "ENABLE_QCN 0")).scenario
+    assert without["queue"] == {"lossless": {"kmin": "1GB", "kmax": "1GB"}}
+    fy.check(without)
+
+
+def test_a_link_goes_down(tmp_path):
+    found = imported(tmp_path, CONFIG.replace("LINK_DOWN 0 0 0", "LINK_DOWN 7 0 3"))
+    (event,) = found.scenario["faults"]["events"]
+    assert event == {"at": "2000007us", "target": {"cable": ["switch 0", "host 3"]}, "change": "down"}
+    fy.check(found.scenario)
+    with pytest.raises(UserError, match="takes the link 0-9 down, which the network does not have"):
+        imported(tmp_path, CONFIG.replace("LINK_DOWN 0 0 0", "LINK_DOWN 7 0 9"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("RP_TIMER 900", "RP_TIMER -1", 'line 13: RP_TIMER is "-1"; must be a number'),
+        ("EWMA_GAIN 0.00390625", "EWMA_GAIN 1.5", 'line 14: EWMA_GAIN is "1.5"; must be between 0 and 1'),
+        ("RATE_AI 50Mb/s", "RATE_AI 50", 'line 16: RATE_AI is "50"; has no unit'),
+        ("KMAX_MAP 3", "KMAX_MAP 4", "line 23: KMAX_MAP announces 4 rates, each with a value; it has 6 words"),
+        ("KMAX_MAP 3", "KMAX_MAP", 'line 23: the number of rates of KMAX_MAP is "25000000000"'),
+        ("PINT_PROB", "CC_MODE 3", "line 20: CC_MODE is given a second time, after line 10"),
+        ("PINT_PROB", "pint 3", 'line 20: "pint" is no key'),
+        ("PACKET_PAYLOAD_SIZE 1000", "PACKET_PAYLOAD_SIZE 0", 'PACKET_PAYLOAD_SIZE is "0"; must be a whole'),
+        ("CC_MODE 1", "CC_MODE x", 'line 10: CC_MODE is "x"'),
+    ],
+)  # fmt: skip
+def test_wrong_settings_are_refused(tmp_path, old, new, said):
+    with pytest.raises(UserError) as raised:
+        imported(tmp_path, CONFIG.replace(old, new))
+    assert said in str(raised.value)
+
+
+def test_settings_are_told_by_their_content():
+    assert sniffing.sniff(source(CONFIG)) == "hpcc-config"
+    assert sniffing.sniff(source(CONFIG.replace("\n", "\r\n"))) == "hpcc-config"
+    assert hpcc_config.read(source(CONFIG.replace(" ", "\t"))).transport() == "dcqcn"
+
+
+LAB = """\
+name: tiny
+topology:
+  nodes:
+    leaf1: { kind: linux }
+    h1: { kind: linux }
+    h2:
+  links:
+    - endpoints: ["leaf1:e1", "h1:eth1"]
+    - type: veth
+      endpoints:
+        - node: leaf1
+          interface: e2
+        - { node: h2, interface: eth1 }
+    - endpoints: ["h2:eth2", "host:h2-eth2"]
+"""
+
+
+def lab(tmp_path, text=LAB, **options):
+    pytest.importorskip("networkx")
+    pytest.importorskip("yaml")
+    (tmp_path / "lab.yml").write_text(text)
+    return interchange.read(
+        [tmp_path / "lab.yml"], **{"rate": "10Gbps", "delay": "1us", "hosts": "leaves"} | options
+    )
+
+
+def test_the_links_of_a_lab_are_cables(tmp_path):
+    found = lab(tmp_path)
+    explicit = found.scenario["topology"]["explicit"]
+    assert (explicit["hosts"], explicit["switches"]) == (["h1", "h2"], [{"name": "leaf1"}])
+    assert [cable["ends"] for cable in explicit["cables"]] == [["leaf1", "h1"], ["leaf1", "h2"]]
+    assert any("links to the machine of the lab are not read: 1" in note for note in found.notes)
+    with pytest.raises(UserError, match="--hosts"):
+        lab(tmp_path, hosts=None)
+    with pytest.raises(UserError, match="--rate"):
+        lab(tmp_path, rate=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (LAB.replace('"h1:eth1"', '"h3:eth1"'), 'topology.links.0 has the node "h3", which is not in topology.nodes'),
+        (LAB.replace('"leaf1:e1", ', ""), 'must be such as {endpoints: ["leaf1:e1", "h1:eth1"]}'),
+        (LAB.replace("nodes:", "nodes: 3\n  more:"), 'topology.nodes is "3"; must be a table of nodes by name'),
+        (LAB.replace("topology:", "topo:"), "has no topology with nodes and links"),
+        (LAB.replace("{ kind: linux }", "{ kind: [linux }", 1), "line 4: is not YAML"),
+        ("a: &a [1]\nb: " + "[" * 3000 + "\n- endpoints: x\n", "is not YAML"),
+    ],
+)  # fmt: skip
+def test_other_labs_are_refused(tmp_path, text, said):
+    with pytest.raises(UserError) as raised:
+        lab(tmp_path, text)
+    assert said in str(raised.value)
+    assert len(str(raised.value)) < 1000
+
+
+def test_a_lab_needs_a_package(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(UserError, match="pip install pyyaml"):
+        lab(tmp_path) if "networkx" in sys.modules else pytest.skip("no networkx")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("// a ring\nnum_ranks 4\n\nrank 0 {\ns0: send 1472b to 1 tag 10\n}\n", "a GOAL schedule"),
+        ("HYBRID_TRANSFORMER model_parallel_NPU_group: 4 all_gpus: 16\n6\n", "a workload of SimAI"),
+        ("# two\ntopology: [ Switch, Ring ]\nnpus_count: [ 4, 8 ]\n", "a network of ASTRA-sim"),
+        ("{'logical-dims': ['4', '8']}\n", "a file of ASTRA-sim"),
+        ("<algo name='ring_2' proto='Simple'>\n</algo>\n", "an algorithm of MSCCL"),
+        ("name: x\ndevices:\n- name: server\n", "YAML, but no containerlab file"),
+    ],
+)
+def test_files_of_other_tools_are_named_with_the_way_to_go(text, what):
+    with pytest.raises(UserError, match=what):
+        sniffing.sniff(source(text))
