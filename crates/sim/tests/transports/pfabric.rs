@@ -179,6 +179,17 @@ fn a_port_of_a_host_is_near_the_public_simulator() {
     assert_eq!(run.link("host 0", "switch", "drops"), 17);
 }
 
+/// Where the host asks its flows in turn of remaining size, each of three equal ones has the link for itself until it is
+/// through: the first ends as if it were alone, and the others 120 us later each.
+#[test]
+fn equal_flows_of_a_host_go_one_after_the_other() {
+    let port = through_the_port_of_a_host(&[100; 3]);
+    let run = run_with(&port, &[("transport.pfabric.host_order", "shortest")]);
+    let ends = [1, 2, 3].map(|flow| run.flow_of(&format!("to-{flow}"), "fct_acked_ps"));
+    assert_eq!(ends, [122_064_000, 242_064_000, 362_064_000]);
+    assert_eq!(run.counters().drops + run.total("timeouts"), 0);
+}
+
 /// The link is dead until 950 us. Of three packets the first is repeated at 100 us, after the first timeout; after the
 /// second there is a probe every 100 us. That of 1000 us is answered; the first packet goes again, and with its
 /// acknowledgement the other two.

@@ -255,6 +255,8 @@ pub struct Model {
     /// By host, the connections that may send, among others that could until lately; each of the first also waits for
     /// its turn at its port.
     eager: Vec<Vec<ConnId>>,
+    /// By port of a host, the connection that sent last; [`ConnId::NONE`] if it is done.
+    last: Vec<ConnId>,
 }
 
 impl Model {
@@ -264,6 +266,7 @@ impl Model {
             senders: Ends::default(),
             receivers: Ends::default(),
             eager: vec![Vec::new(); fabric.hosts as usize],
+            last: vec![ConnId::NONE; fabric.links.len()],
         }
     }
 
@@ -284,15 +287,23 @@ impl Model {
                 self.eager[cx.host().index()].push(id);
             }
             cx.ready(id);
-        } else if sender.eager && sender.is_done() {
-            sender.eager = false;
-            self.eager[cx.host().index()].retain(|&other| other != id);
+        } else if sender.is_done() {
+            if std::mem::take(&mut sender.eager) {
+                self.eager[cx.host().index()].retain(|&other| other != id);
+            }
+            let last = &mut self.last[cx.port(id).index()];
+            if *last == id {
+                // Its slot passes on to another flow.
+                *last = ConnId::NONE;
+            }
         }
     }
 
-    /// The connection that lacks least among those that may send by the port at which it is this one's turn.
+    /// The connection that lacks least among those that may send by the port at which it is this one's turn; among
+    /// equals the one that sent last, as a port goes on with the flow that came first.
     fn most_urgent(&mut self, id: ConnId, cx: &impl Host) -> ConnId {
         let src_port = cx.port(id);
+        let last = self.last[src_port.index()];
         let eager = &mut self.eager[cx.host().index()];
         let (mut best, mut least, mut at) = (id, self.senders.at(id, cx).left(), 0);
         while at < eager.len() {
@@ -303,11 +314,13 @@ impl Model {
                 eager.swap_remove(at);
                 continue;
             }
-            if sender.left() < least && cx.port(other) == src_port {
-                (best, least) = (other, sender.left());
+            let left = sender.left();
+            if (left < least || left == least && other == last) && cx.port(other) == src_port {
+                (best, least) = (other, left);
             }
             at += 1;
         }
+        self.last[src_port.index()] = best;
         best
     }
 }
@@ -447,6 +460,22 @@ mod tests {
         };
         assert_eq!(order_of(HostOrder::Shortest), [1, 1, 0]);
         assert_eq!(order_of(HostOrder::Turns), [0, 0, 0]);
+    }
+
+    /// Of two equal flows the one whose turn comes first has the link for its whole window.
+    #[test]
+    fn among_equals_the_flow_that_sent_last_goes_on() {
+        let mut host = FakeHost::pair(5000);
+        let equal = host.connection(5000);
+        let mut model = model(&host, HostOrder::Shortest);
+        host.start(&mut model, FLOW);
+        host.start(&mut model, equal);
+        let mut order = Vec::new();
+        // The port gives each its turn.
+        for turn in [FLOW, equal, FLOW, equal, FLOW, equal] {
+            order.extend(host.sends(&mut model, turn, 1).iter().map(|packet| packet.conn));
+        }
+        assert_eq!(order, [FLOW, FLOW, FLOW, equal, equal, equal]);
     }
 
     /// The port gets a window of three at once, each with the flow's 5000 B as its rank, and the timer runs from then on,
