@@ -342,7 +342,8 @@ impl Members for Setup {
     }
 
     fn host_queue(&self) -> queue::Model {
-        self.queue.at_host()
+        let as_switches = self.transports.iter().any(|transport| transport.queues_at_hosts().is_some());
+        if as_switches { self.queue() } else { self.queue.at_host() }
     }
 
     fn committed(&self) -> Option<Rules> {

@@ -18,6 +18,7 @@ use crate::problem::{PROBLEMS_MAX, Problem};
 use crate::random::{Purpose, Stream, flow_key};
 use crate::topology::Fabric;
 use crate::topology::names::{Names, no_cable};
+use crate::traffic::arrivals::Arrivals;
 use crate::traffic::references::position;
 use crate::traffic::{Demand, Traffic};
 
@@ -57,7 +58,8 @@ pub struct Route {
 pub struct TakenBy {
     /// The name of the entry.
     pub traffic: String,
-    /// The flows' numbers in the entry, from 0: by start, or as drawn if flows of the entry wait for others.
+    /// The flows' numbers in the entry, from 0: by start, or as drawn if flows of the entry wait for others. Of flows that
+    /// share a kept connection, the first, whose routes are those of the connection.
     #[schemars(length(min = 1, max = 10_000_000))]
     pub flows: Vec<u32>,
 }
@@ -113,8 +115,11 @@ impl Explicit {
         let taken = self.routes.iter().enumerate();
         let taken = taken.filter_map(|(place, route)| Some((place, route.taken_by.as_ref()?)));
         let mut ends: Vec<BTreeMap<u32, (NodeId, NodeId)>> = vec![BTreeMap::new(); entries.len()];
+        // By entry and pair of hosts, the flow that starts first, and opens the connection if it is kept.
+        let mut openers = BTreeMap::new();
         for flow in &traffic.flows {
             ends[flow.entry as usize].insert(flow.number, (flow.src, flow.dst));
+            openers.entry((flow.entry as usize, flow.src, flow.dst)).or_insert(flow.number);
         }
         let names = Names::new(fabric);
         for (place, TakenBy { traffic: name, flows }) in taken {
@@ -130,14 +135,7 @@ impl Explicit {
                 wrong("traffic", format!("\"{name}\" is the name of no traffic entry{hint}"));
                 continue;
             };
-            let unfit = match &entries[entry] {
-                _ if !carried[entry] => Some("go by another balancer; list the route in theirs"),
-                entry if entry.arrivals.on_off().is_some() => {
-                    Some("are drawn during the run; name an entry whose flows are known before")
-                }
-                entry if entry.kept => Some("share connections; name an entry with new ones"),
-                _ => None,
-            };
+            let unfit = unfit(&entries[entry], carried[entry]);
             if let Some(unfit) = unfit {
                 wrong("traffic", format!("the flows of \"{name}\" {unfit}"));
                 continue;
@@ -152,7 +150,15 @@ impl Explicit {
                         let s = if flows == 1 { "" } else { "s" };
                         format!("{number} is too large: \"{name}\" has {flows} flow{s}, numbered from 0")
                     }
-                    Some(&(src, dst)) if [(src, dst), (dst, src)].contains(&(first, last)) => continue,
+                    Some(&(src, dst)) if [(src, dst), (dst, src)].contains(&(first, last)) => {
+                        let opener = openers[&(entry, src, dst)];
+                        if !entries[entry].kept || opener == *number {
+                            continue;
+                        }
+                        format!(
+                            "flow {number} of \"{name}\" goes over the connection that flow {opener} opens; list that one"
+                        )
+                    }
                     Some((src, dst)) => {
                         let [src, dst] = [src, dst].map(|node| &fabric.nodes[node.index()].name);
                         format!(
@@ -164,6 +170,22 @@ impl Explicit {
             }
         }
         problems
+    }
+}
+
+/// Why an entry's flows cannot be given routes, if they cannot; `carried` is whether they use this balancer.
+fn unfit(entry: &Demand, carried: bool) -> Option<&'static str> {
+    let in_order = !entry.arrivals.waits() || matches!(entry.arrivals, Arrivals::Blocks(_));
+    match entry {
+        _ if !carried => Some("go by another balancer; list the route in theirs"),
+        entry if entry.arrivals.on_off().is_some() => {
+            Some("are drawn during the run; name an entry whose flows are known before")
+        }
+        // The routes of a kept connection are those of the flow that opens it.
+        entry if entry.kept && !in_order => Some(
+            "share connections, and which flow opens one shows during the run; name an entry with new ones",
+        ),
+        _ => None,
     }
 }
 

@@ -275,6 +275,10 @@ impl Host for FakeHost {
         self.sent.push(packet);
     }
 
+    fn hand_over(&mut self, packet: Packet) {
+        self.sent.push(packet);
+    }
+
     fn ready(&mut self, id: ConnId) {
         self.ready.push(id);
     }

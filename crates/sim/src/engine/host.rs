@@ -152,6 +152,13 @@ pub trait Host {
     /// Sends a packet at once, ahead of data that waits for its turn: for acknowledgements, pulls and other control packets.
     fn send(&mut self, packet: Packet);
 
+    /// Leaves a data packet to the port at once, where it waits in the queue or is dropped: for transports whose hosts have
+    /// the queue of switches.
+    #[inline]
+    fn hand_over(&mut self, packet: Packet) {
+        self.send(packet);
+    }
+
     /// Sends a control packet without payload: see [`Host::packet`] and [`Host::send`].
     #[inline]
     fn send_control(&mut self, id: ConnId, toward: Toward, size: u32, header: Header) {

@@ -45,7 +45,7 @@ pub trait Members: Sync {
     /// An empty queue at a switch's port.
     fn queue(&self) -> Self::Queue;
 
-    /// An empty queue at a host's port, which neither drops nor marks.
+    /// An empty queue at a host's port, which neither drops nor marks unless a transport wants that of switches there.
     fn host_queue(&self) -> Self::Queue;
 
     /// The rules of the switches' queue, if it is first-in first-out and decides all on arrival: then a port may commit

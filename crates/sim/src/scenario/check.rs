@@ -544,7 +544,27 @@ impl<'a> Draft<'a> {
         {
             problems.extend(packets::problems(&faults.packets, &entries, fabric));
         }
+        problems.extend(self.uncounted(&faults));
         own("faults", "", value, problems)
+    }
+
+    /// Packets are lost by number where hosts make them for the wire, not where they wait in a port that may drop them.
+    fn uncounted(&self, faults: &Faults) -> Vec<Problem> {
+        let problem = |(index, lost): (usize, &packets::LostPackets)| {
+            let mut entries = self.entries();
+            let (path, entry) = entries.find(|(_, entry)| {
+                entry.get("name").and_then(Value::as_str) == Some(lost.traffic.as_str())
+            })?;
+            let (at, transport) = self.transport_of(&path, entry)?;
+            let field = join(&join(&at, transport.name()), transport.queues_at_hosts()?);
+            let message = format!(
+                "the packets of \"{}\" have no number on the wire: under {field} their host's port may drop some before",
+                lost.traffic
+            );
+            let hint = format!("set another {field}");
+            Some(Problem::new(format!("packets.{index}.traffic"), message).with_hint(Some(hint)))
+        };
+        faults.packets.iter().enumerate().filter_map(problem).collect()
     }
 
     /// Observed flows and links must exist.

@@ -86,6 +86,9 @@ impl<'a, 'b> Link<'a, 'b> {
             return None;
         }
         let service = self.decide();
+        if self.flows.is_empty() {
+            return None;
+        }
         if rule != EarlyTermination::Waiting {
             return Some(service);
         }
@@ -120,7 +123,23 @@ impl<'a, 'b> Link<'a, 'b> {
         let slot = Slot { now: self.now, flows: &self.flows, changed: self.changed };
         let service = self.discipline.serve(&slot, &mut self.shares);
         self.changed = false;
-        service
+        match self.discipline.take_discarded() {
+            discarded if discarded.is_empty() => service,
+            discarded => self.discard(&discarded, service),
+        }
+    }
+
+    /// Takes out the flows that the discipline discards; the answer with the place that the served flow now has.
+    fn discard(&mut self, discarded: &[u32], service: Service) -> Service {
+        let served = match service {
+            Service::One(place) => self.flows[place].id,
+            Service::Nobody => u32::MAX,
+            Service::Shares => unreachable!("who discards flows serves one"),
+        };
+        // As for flows that give up.
+        self.remove(self.now + 1, |flow| discarded.binary_search(&flow.id).is_ok());
+        let place = self.flows.binary_search_by_key(&served, |flow| flow.id);
+        place.map_or(Service::Nobody, Service::One)
     }
 
     /// For how many slots the decision holds.

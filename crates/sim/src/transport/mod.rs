@@ -288,6 +288,12 @@ pub trait Settings {
         Vec::new()
     }
 
+    /// The field by which hosts' ports have the queue of switches, its rules and its limit, if they have: the transport
+    /// fills it by [`Host::hand_over`].
+    fn queues_at_hosts(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Full packets that a flow may have in flight; `None` if only its host's link limits them. For
     /// estimates.
     fn most_under_way(&self) -> Option<u64> {

@@ -184,10 +184,10 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             )
         },
     );
-    let pfabric = (1u32..20, 20u32..500, 1u32..6, flag(), flag()).prop_map(
-        |(window, rto, probe_after, unsent, turns)| {
+    let orders = prop::sample::select(&["shortest", "turns", "port"][..]);
+    let pfabric = (1u32..20, 20u32..500, 1u32..6, flag(), orders).prop_map(
+        |(window, rto, probe_after, unsent, order)| {
             let remaining = if unsent { "unsent" } else { "unacknowledged" };
-            let order = if turns { "turns" } else { "shortest" };
             format!(
                 "[transport.pfabric]\ninitial_window = {window}\nmax_window = {}\nrto = \"{rto}us\"\n\
                  probe_after = {probe_after}\nremaining = \"{remaining}\"\nhost_order = \"{order}\"",

@@ -336,11 +336,6 @@ fn flows_take_the_routes_that_are_theirs() {
         ),
         (
             "sizes.list",
-            "connection = 'kept'\nsizes.list",
-            "traffic: the flows of \"listed\" share connections; name an entry with new ones",
-        ),
-        (
-            "sizes.list",
             "routing.balancer = 'per-flow'\nsizes.list",
             "traffic: the flows of \"listed\" go by another balancer; list the route in theirs",
         ),
@@ -352,6 +347,58 @@ fn flows_take_the_routes_that_are_theirs() {
         let first = problems.lines().next().expect("a line");
         assert_eq!(first, format!("routing.balancer.explicit.routes.0.taken_by.{said}"));
     }
+}
+
+/// Three flows over a kept connection from host 0 to host 2, which flow 0 opens: by its routes go the packets of all, those of
+/// an MPTCP with two subflows by one each, and none by the third spine.
+#[test]
+fn a_kept_connection_takes_the_routes_of_the_flow_that_opens_it() {
+    let text = |transport: &str, flows: &str| {
+        let route = |spine: u32| {
+            format!(
+                "{{ path = ['host 0', 'leaf 0', 'spine {spine}', 'leaf 1', 'host 2'], \
+                 taken_by = {{ traffic = 'reads', flows = {flows} }} }},"
+            )
+        };
+        format!(
+            r#"
+            topology.leaf-spine = {{ leaves = 2, spines = 3, hosts = 2 }}
+            transport.{transport}
+            [routing.balancer.explicit]
+            routes = [{} {}]
+            [[traffic]]
+            name = "reads"
+            connection = "kept"
+            arrivals.blocks = {{ blocks = 3 }}
+            matrix.pairs = [[0, 2]]
+            sizes.fixed = "100KB"
+            "#,
+            route(0),
+            route(1)
+        )
+    };
+    let run = run(&text("mptcp.subflows = 2", "[0]"));
+    let packets = [0, 1, 2].map(|spine| run.link("leaf 0", &format!("spine {spine}"), "packets"));
+    assert!(packets[0] > 30 && packets[1] > 30, "{packets:?}");
+    assert_eq!((packets[2], packets[0] + packets[1]), (0, run.link("host 0", "leaf 0", "packets")));
+
+    let said = |text: &str| {
+        let scenario = common::read(text).expect("what is wrong shows once flows are drawn");
+        flowyard_sim::outlook(&scenario).expect_err("no flow opens it").to_string()
+    };
+    let second = said(&text("tcp = {}", "[0, 1]"));
+    let expected =
+        "taken_by.flows.1: flow 1 of \"reads\" goes over the connection that flow 0 opens; list that one";
+    assert!(second.contains(expected), "{second}");
+    let waits = "arrivals.after = { entry = 'first' }";
+    let first =
+        "[[traffic]]\nname = 'first'\narrivals.at-once = {}\nmatrix.pairs = [[1, 3]]\nsizes.fixed = '1KB'";
+    let late = text("tcp = {}", "[0]").replace("arrivals.blocks = { blocks = 3 }", waits) + first;
+    assert!(
+        said(&late).contains("share connections, and which flow opens one shows during the run"),
+        "{}",
+        said(&late)
+    );
 }
 
 /// A route that is longer than the shortest: a packet takes the time of each of its links, in both port

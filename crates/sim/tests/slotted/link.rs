@@ -75,7 +75,7 @@ fn random(case: u64) -> String {
         5 => format!(
             "peq = {{ walk = \"{}\", discard = \"{}\" }}",
             ["pseudo-code", "text"][below(2) as usize],
-            ["slot", "forever"][below(5).min(4) as usize / 4]
+            ["slot", "forever", "leave"][below(3) as usize]
         ),
         _ => {
             format!("peq = {{ early_termination = \"{early}\", head_check = {} }}", below(2) == 0)

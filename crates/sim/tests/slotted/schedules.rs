@@ -168,6 +168,20 @@ fn a_flow_that_peq_discards_for_good_stays_until_it_is_hopeless() {
 }
 
 #[test]
+fn a_flow_that_peq_discards_may_leave_at_once() {
+    // As above: f1 fits nowhere in slot 0, nor f0 in slot 1, in which it has sent one packet.
+    let flows = [(0, 5, 6), (0, 8, 12), (1, 3, 3)];
+    for early in ["strict", "waiting", "expired"] {
+        let left = run(&format!("peq = {{ discard = \"leave\", early_termination = \"{early}\" }}"), &flows);
+        assert_eq!((done(&left), ends(&left), left.wasted), (vec![2], vec![1, 0, 4], 1.0), "{early}");
+    }
+    // Nobody is left: the link goes on to the next flow.
+    let alone =
+        run("peq = { discard = \"leave\", early_termination = \"expired\" }", &[(0, 4, 3), (9, 2, 2)]);
+    assert_eq!((done(&alone), ends(&alone)), (vec![1], vec![0, 11]));
+}
+
+#[test]
 fn quenching_ends_requests_of_flows_that_cannot_be_in_time() {
     // f0 asks for a whole slot until 3 without it, and f1 is late by that.
     let flows = [(0, 4, 3), (0, 6, 7)];

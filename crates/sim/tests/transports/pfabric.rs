@@ -119,6 +119,77 @@ fn a_host_serves_its_shortest_flow() {
     }
 }
 
+/// Flows of so many packets from host 0, one to each of the hosts 1, 2, ..., by 10 Gbps and 200 ns; packets pass the port that
+/// it has for them, and three timeouts of 45 us in a row do not make a sender probe.
+fn through_the_port_of_a_host(flows: &[u64]) -> String {
+    let entry = |(at, packets): (usize, &u64)| {
+        scenarios::flows(&format!("to-{}", at + 1), &[[0, at as u32 + 1]], packets * PAYLOAD)
+    };
+    let entries: String = flows.iter().enumerate().map(entry).collect();
+    format!(
+        r#"
+        queue.pfabric.limit = {{ bytes = "36864B" }}
+        [transport.pfabric]
+        host_order = "port"
+        initial_window = 12
+        max_window = 15
+        rto = "45us"
+        probe_after = 1000000000
+        [topology.single-switch]
+        hosts = 4
+        rate = "10Gbps"
+        delay = "200ns"
+        {entries}
+        "#
+    )
+}
+
+/// Of three windows of twelve packets the first packet takes the wire at once and 24 more fit: 36,000 B of 36,864 B. All
+/// are equal, so that the third flow's other eleven are dropped on arrival. Nobody learns of it for 45 us.
+#[test]
+fn a_host_whose_port_is_full_drops() {
+    let drops = |until: &str| {
+        let run = run_with(&through_the_port_of_a_host(&[100; 3]), &[("run.until", until)]);
+        assert_eq!(run.counters().drops, run.link("host 0", "switch", "drops"));
+        [1, 2, 3].map(|flow| run.flow_of(&format!("to-{flow}"), "drops"))
+    };
+    assert_eq!(drops("1ns"), [0, 0, 11]);
+    // The third flow's first packet leaves after 25 of 1.2 us; the timer is older than that.
+    let run = run_with(&through_the_port_of_a_host(&[100; 3]), &[("run.until", "45us")]);
+    assert_eq!((run.flow_of("to-3", "timeouts"), run.flow_of("to-1", "timeouts")), (1, 0));
+}
+
+/// Two windows of twelve fit.
+#[test]
+fn a_port_of_a_host_holds_two_windows() {
+    let run = run(&through_the_port_of_a_host(&[12; 2]));
+    assert_eq!((run.counters().drops, run.counters().retransmissions), (0, 0));
+    // 24 packets of 1.2 us back to back; the last one on to its host, and its acknowledgement of 32 ns a link back.
+    assert_eq!(run.most("fct_acked_ps"), 24 * 1_200_000 + 200_000 + 1_400_000 + 2 * 232_000);
+}
+
+/// NetSys/simulator has the last acknowledgements of the three flows at 122.064, 254.064 and 377.328 us, after 17 drops, all
+/// at the host: 3 of the second flow and 14 of the third.
+#[test]
+fn a_port_of_a_host_is_near_the_public_simulator() {
+    let run = run(&through_the_port_of_a_host(&[100; 3]));
+    let ends = [1, 2, 3].map(|flow| run.flow_of(&format!("to-{flow}"), "fct_acked_ps"));
+    assert_eq!(ends, [122_064_000, 254_064_000, 377_328_000]);
+    assert_eq!([1, 2, 3].map(|flow| run.flow_of(&format!("to-{flow}"), "drops")), [0, 3, 14]);
+    assert_eq!(run.link("host 0", "switch", "drops"), 17);
+}
+
+/// Where the host asks its flows in turn of remaining size, each of three equal ones has the link for itself until it is
+/// through: the first ends as if it were alone, and the others 120 us later each.
+#[test]
+fn equal_flows_of_a_host_go_one_after_the_other() {
+    let port = through_the_port_of_a_host(&[100; 3]);
+    let run = run_with(&port, &[("transport.pfabric.host_order", "shortest")]);
+    let ends = [1, 2, 3].map(|flow| run.flow_of(&format!("to-{flow}"), "fct_acked_ps"));
+    assert_eq!(ends, [122_064_000, 242_064_000, 362_064_000]);
+    assert_eq!(run.counters().drops + run.total("timeouts"), 0);
+}
+
 /// The link is dead until 950 us. Of three packets the first is repeated at 100 us, after the first timeout; after the
 /// second there is a probe every 100 us. That of 1000 us is answered; the first packet goes again, and with its
 /// acknowledgement the other two.
@@ -233,6 +304,19 @@ fn mistakes() {
     }
     let said = problems("transport.pfabric = { initial_window = 20, max_window = 15 }");
     assert!(said.contains("transport.pfabric.max_window: 15 is below initial_window, which is 20"), "{said}");
+    let two = [("flow", 1, 0, 0, 3), ("other", 1, 0, 0, 3)];
+    let apart = flows("transport = \"pfabric\"", &two) + "transport.pfabric.host_order = \"port\"";
+    let said = read(&apart).expect_err("a host has one order").to_string();
+    let expected =
+        "traffic.other.transport.pfabric.host_order: \"port\" is not \"shortest\", as transport has";
+    assert!(said.contains(expected), "{said}");
+    let port = "transport.pfabric.host_order = \"port\"";
+    let said = problems(&format!("{port}\nfaults.packets = [{{ traffic = \"flow\", numbers = [1] }}]"));
+    assert!(
+        said.contains("faults.packets.0.traffic: the packets of \"flow\" have no number on the wire"),
+        "{said}"
+    );
+    assert!(said.contains("set another transport.pfabric.host_order"), "{said}");
     scenario(
         &flows("transport = \"pfabric\"\nqueue.pfabric.limit.packets = 1000", &[("flow", 1, 0, 0, 3)]),
         &[],
@@ -253,7 +337,8 @@ proptest! {
         probe_after in 1u32..6,
         size in 1u64..60_000,
         seed in any::<u32>(),
-        [unsent, turns, wire] in any::<[bool; 3]>(),
+        [unsent, wire] in any::<[bool; 2]>(),
+        order in prop::sample::select(&["shortest", "turns", "port"][..]),
     ) {
         let back: Vec<[u32; 2]> = (1..=senders).map(|host| [0, host]).collect();
         let text = format!(
@@ -265,7 +350,7 @@ proptest! {
             rto = "{rto}us"
             probe_after = {probe_after}
             remaining = "{}"
-            host_order = "{}"
+            host_order = "{order}"
             [queue.pfabric]
             limit = {{ packets = {limit} }}
             limit_counts_wire = {wire}
@@ -274,7 +359,6 @@ proptest! {
             "#,
             window + 5,
             if unsent { "unsent" } else { "unacknowledged" },
-            if turns { "turns" } else { "shortest" },
             scenarios::incast(u64::from(senders), "1Gbps", size),
             scenarios::flows("back", &back, size)
         );

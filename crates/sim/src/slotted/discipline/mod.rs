@@ -59,6 +59,12 @@ pub trait Discipline {
         EarlyTermination::Expired
     }
 
+    /// Takes the ids, ascending, of the flows that the answer just given discards: they leave before the slot. Only for
+    /// disciplines that serve one flow, which is none of them.
+    fn take_discarded(&mut self) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// For how many slots, this one included, the answer just given stays the same, as long as no flow comes or
     /// leaves. 1 is always right; more lets the link skip slots.
     fn steady(&self) -> u64 {

@@ -65,6 +65,8 @@ pub enum Discard {
     Slot,
     /// For good. It stays on the link, and its server is busy, until it gives up.
     Forever,
+    /// For good. It leaves the link at once, and its server is idle from the next slot on.
+    Leave,
 }
 
 impl Settings for Peq {
@@ -93,7 +95,7 @@ struct Model {
     /// slot it hardly changes.
     order: Vec<Candidate>,
     list: Vec<Entry>,
-    /// Ids that are passed over for good, ascending.
+    /// Ids that are passed over for good, ascending; of flows that leave, those of the last answer.
     discarded: Vec<u32>,
     steady: u64,
     operations: u64,
@@ -131,6 +133,13 @@ impl Discipline for Model {
 
     fn early_termination(&self) -> EarlyTermination {
         self.config.early_termination
+    }
+
+    fn take_discarded(&mut self) -> Vec<u32> {
+        match self.config.discard {
+            Discard::Leave => std::mem::take(&mut self.discarded),
+            Discard::Slot | Discard::Forever => Vec::new(),
+        }
     }
 
     fn steady(&self) -> u64 {
@@ -190,8 +199,8 @@ impl Model {
                     self.operations += (self.list.len() - at) as u64;
                     before_head = if at == 0 { so_far } else { before_head };
                 }
-                None if self.config.discard == Discard::Forever => self.discard(id),
-                None => (),
+                None if self.config.discard == Discard::Slot => (),
+                None => self.discard(id),
             }
         }
         let Some(head) = self.list.first().copied() else {
@@ -239,7 +248,7 @@ impl Model {
     fn until_passes(&self, head: Entry) -> i64 {
         let config = &self.config;
         if config.alpha <= config.beta
-            || config.discard == Discard::Forever
+            || config.discard != Discard::Slot
             || config.early_termination == EarlyTermination::Expired
         {
             // Then the slots left may reorder the waiting flows, too, or make one hopeless that stays.

@@ -11,7 +11,7 @@ pub mod sender;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::sender::{RETRANSMIT, Sender};
 use super::delivery::Delivery;
@@ -58,7 +58,7 @@ pub struct Pfabric {
     pub probe_after: u32,
     /// The priority that packets carry.
     pub remaining: Remaining,
-    /// Order in which a host's link serves its connections.
+    /// Order in which a host's link serves its connections; that of all flows of a host.
     pub host_order: HostOrder,
 }
 
@@ -76,10 +76,13 @@ pub enum Remaining {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostOrder {
-    /// The one with the fewest remaining bytes (ns-2 and NetSys/simulator: hosts have the ports of switches).
+    /// The one with the fewest remaining bytes; packets are made when the link is free.
     Shortest,
-    /// Round robin.
+    /// Round robin; packets are made when the link is free.
     Turns,
+    /// That of a port of a switch, with its rules and its limit: a host hands packets over as soon as the window lets
+    /// it, and the port drops those that find no room (ns-2 and NetSys/simulator).
+    Port,
 }
 
 impl Default for Pfabric {
@@ -183,6 +186,14 @@ impl Settings for Pfabric {
         Some(Framing { payload: self.mss.0, header: self.header_bytes.0, pad_last: false })
     }
 
+    fn of_host(&self) -> Vec<(&'static str, Value)> {
+        vec![("host_order", json!(self.host_order))]
+    }
+
+    fn queues_at_hosts(&self) -> Option<&'static str> {
+        (self.host_order == HostOrder::Port).then_some("host_order")
+    }
+
     fn longest_timeout(&self) -> Time {
         self.rto()
     }
@@ -244,6 +255,8 @@ pub struct Model {
     /// By host, the connections that may send, among others that could until lately; each of the first also waits for
     /// its turn at its port.
     eager: Vec<Vec<ConnId>>,
+    /// By port of a host, the connection that sent last; [`ConnId::NONE`] if it is done.
+    last: Vec<ConnId>,
 }
 
 impl Model {
@@ -253,26 +266,44 @@ impl Model {
             senders: Ends::default(),
             receivers: Ends::default(),
             eager: vec![Vec::new(); fabric.hosts as usize],
+            last: vec![ConnId::NONE; fabric.links.len()],
         }
     }
 
-    /// Something has happened to a sender: if it may send, it waits for the wire; if it is done, it is forgotten.
+    /// Something has happened to a sender: if it may send, it waits for the wire or fills its host's port; if it is done,
+    /// it is forgotten.
     fn settle(&mut self, id: ConnId, cx: &mut impl Host) {
+        let config = self.configs.of(cx.conn(id));
         let sender = self.senders.at(id, cx);
+        if config.host_order == HostOrder::Port {
+            while sender.may_send() {
+                let packet = sender.next_packet(id, config, cx);
+                cx.hand_over(packet);
+            }
+            return;
+        }
         if sender.may_send() {
             if !std::mem::replace(&mut sender.eager, true) {
                 self.eager[cx.host().index()].push(id);
             }
             cx.ready(id);
-        } else if sender.eager && sender.is_done() {
-            sender.eager = false;
-            self.eager[cx.host().index()].retain(|&other| other != id);
+        } else if sender.is_done() {
+            if std::mem::take(&mut sender.eager) {
+                self.eager[cx.host().index()].retain(|&other| other != id);
+            }
+            let last = &mut self.last[cx.port(id).index()];
+            if *last == id {
+                // Its slot passes on to another flow.
+                *last = ConnId::NONE;
+            }
         }
     }
 
-    /// The connection that lacks least among those that may send by the port at which it is this one's turn.
+    /// The connection that lacks least among those that may send by the port at which it is this one's turn; among
+    /// equals the one that sent last, as a port goes on with the flow that came first.
     fn most_urgent(&mut self, id: ConnId, cx: &impl Host) -> ConnId {
         let src_port = cx.port(id);
+        let last = self.last[src_port.index()];
         let eager = &mut self.eager[cx.host().index()];
         let (mut best, mut least, mut at) = (id, self.senders.at(id, cx).left(), 0);
         while at < eager.len() {
@@ -283,11 +314,13 @@ impl Model {
                 eager.swap_remove(at);
                 continue;
             }
-            if sender.left() < least && cx.port(other) == src_port {
-                (best, least) = (other, sender.left());
+            let left = sender.left();
+            if (left < least || left == least && other == last) && cx.port(other) == src_port {
+                (best, least) = (other, left);
             }
             at += 1;
         }
+        self.last[src_port.index()] = best;
         best
     }
 }
@@ -326,6 +359,7 @@ impl Endpoint for Model {
         let chosen = match order {
             HostOrder::Shortest => self.most_urgent(id, cx),
             HostOrder::Turns => id,
+            HostOrder::Port => unreachable!("no connection of these waits for its turn"),
         };
         let config = self.configs.of(cx.conn(chosen));
         let packet = self.senders.at(chosen, cx).next_packet(chosen, config, cx);
@@ -426,5 +460,35 @@ mod tests {
         };
         assert_eq!(order_of(HostOrder::Shortest), [1, 1, 0]);
         assert_eq!(order_of(HostOrder::Turns), [0, 0, 0]);
+    }
+
+    /// Of two equal flows the one whose turn comes first has the link for its whole window.
+    #[test]
+    fn among_equals_the_flow_that_sent_last_goes_on() {
+        let mut host = FakeHost::pair(5000);
+        let equal = host.connection(5000);
+        let mut model = model(&host, HostOrder::Shortest);
+        host.start(&mut model, FLOW);
+        host.start(&mut model, equal);
+        let mut order = Vec::new();
+        // The port gives each its turn.
+        for turn in [FLOW, equal, FLOW, equal, FLOW, equal] {
+            order.extend(host.sends(&mut model, turn, 1).iter().map(|packet| packet.conn));
+        }
+        assert_eq!(order, [FLOW, FLOW, FLOW, equal, equal, equal]);
+    }
+
+    /// The port gets a window of three at once, each with the flow's 5000 B as its rank, and the timer runs from then on,
+    /// whenever the wire takes them.
+    #[test]
+    fn a_port_is_handed_whole_windows() {
+        let mut host = FakeHost::pair(5000);
+        let mut model = model(&host, HostOrder::Port);
+        host.start(&mut model, FLOW);
+        assert_eq!(ranks(&std::mem::take(&mut host.sent)), [(0, 5000), (1, 5000), (2, 5000)]);
+        assert!(host.ready.is_empty());
+        let again = host.expires(&mut model);
+        assert_eq!(host.now, Time::from_us(45));
+        assert_eq!(ranks(&again), [(0, 5000)]);
     }
 }
