@@ -1,5 +1,6 @@
 //! A scenario run in all ways that must not change its results, and what differs.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flowyard_sim::Checked;
@@ -15,10 +16,29 @@ use serde_json::{Value, json};
 
 use super::checked;
 use crate::common::{Run, words};
-use crate::fuzz::put;
 
 /// Events after which a run is stopped: timers may go on where packets do not, which no limit counts.
 const EVENTS_MAX: u64 = 400_000;
+
+thread_local! {
+    /// Whether panics of this thread are printed: those of runs are faults that are reported, in their own threads too.
+    static LOUD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Leaves panics of runs to the report.
+pub fn quiet_runs() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if LOUD.get() {
+            usual(panic);
+        }
+    }));
+}
+
+/// Prints panics of this thread, but in runs.
+pub fn be_loud() {
+    LOUD.set(true);
+}
 
 /// A way to run a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,14 +120,17 @@ pub fn judge(document: &Value, ways: &[Way]) -> Verdict {
 
 /// What a run left and whether its events were too many; nothing if it was refused, and the message of a panic.
 fn run(document: &Value, way: Way) -> Result<Option<(Outcome, bool)>, String> {
-    let mut document = document.clone();
-    put(&mut document, "/run/audit", json!(way != Way::Unaudited));
+    let mut overrides = vec![("run.audit".to_string(), (way != Way::Unaudited).to_string())];
     if way == Way::OtherPorts {
         let serviced = document.pointer("/run/port_mode") == Some(&json!("serviced"));
-        put(&mut document, "/run/port_mode", json!(if serviced { "auto" } else { "serviced" }));
+        let other = if serviced { "auto" } else { "serviced" };
+        overrides.push(("run.port_mode".into(), json!(other).to_string()));
     }
-    let run = || checked(&document).ok().and_then(|checked| in_way(&checked, way));
-    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+    let run = || checked(document, &overrides).ok().and_then(|checked| in_way(&checked, way));
+    LOUD.set(false);
+    let ended = catch_unwind(AssertUnwindSafe(run));
+    LOUD.set(true);
+    ended.map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| Some(panic.downcast_ref::<&str>()?.to_string()));
         text.unwrap_or_else(|| "a panic without a text".into())

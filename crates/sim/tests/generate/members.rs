@@ -30,7 +30,7 @@ pub type Ways<'a> = BTreeMap<String, Vec<Vec<Step<'a>>>>;
 /// All members of the schema.
 pub fn all(root: &Value) -> Ways<'_> {
     let mut ways = Ways::new();
-    Walk { root, ways: &mut ways, open: Vec::new(), steps: Vec::new() }.schema(root, "");
+    Walk { root, ways: &mut ways, open: Vec::new(), steps: Vec::new() }.schema(root, "Scenario");
     ways
 }
 
@@ -159,7 +159,7 @@ pub fn graft<'a>(document: &mut Value, way: &[Step<'a>], draw: &mut Draw<'a>) ->
 /// The members that a document has.
 pub fn of<'a>(root: &'a Value, document: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    collect(root, root, "", document, &mut found);
+    collect(root, root, "Scenario", document, &mut found);
     found
 }
 

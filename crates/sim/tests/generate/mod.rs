@@ -44,18 +44,18 @@ pub struct Drawn {
 }
 
 /// Reads a document as a run would, with the file and the prototypes that it may name; or returns its problems.
-pub fn checked(document: &Value) -> Result<Checked<'static>, Problems> {
+pub fn checked(document: &Value, overrides: &[(String, String)]) -> Result<Checked<'static>, Problems> {
     let file = |name: &str| {
         let found = FILES.iter().find(|(other, _)| *other == name);
         found.map(|(_, text)| text.to_string()).ok_or_else(|| "there is no such file".to_string())
     };
     let text = document.to_string();
-    Checked::read_with(&text, Format::Json, &[], &file, stubs::prototypes())
+    Checked::read_with(&text, Format::Json, overrides, &file, stubs::prototypes())
 }
 
 /// The problems of a document, up to those that are found when a run is set up.
 fn problems(document: &Value) -> Option<Problems> {
-    checked(document).and_then(|checked| checked.outlook()).err()
+    checked(document, &[]).and_then(|checked| checked.outlook()).err()
 }
 
 /// A scenario from a seed that has the member to which the way leads.
@@ -64,7 +64,13 @@ pub fn scenario(seed: u64, way: &[Step<'static>]) -> Drawn {
     let mut draw = Draw::with_taste(&SCHEMA, seed, &world);
     let mut document = draw.value(&SCHEMA);
     document["topology"] = topology;
-    let pin = members::graft(&mut document, way, &mut draw).unwrap_or_default();
+    let entries = 1 + draw.below(ENTRIES.len());
+    let traffic = document["traffic"].as_array_mut().expect("traffic is a list");
+    while traffic.len() < entries {
+        traffic.push(draw.value(&SCHEMA["$defs"]["Entry"]));
+    }
+    traffic.truncate(entries);
+    let pin = Pin::of(way, members::graft(&mut document, way, &mut draw).unwrap_or_default());
     bound(&mut document, &mut draw);
     let mut last = None;
     for _ in 0..REPAIRS {
@@ -76,6 +82,30 @@ pub fn scenario(seed: u64, way: &[Step<'static>]) -> Drawn {
         last = Some(problem);
     }
     Drawn { document: None, refusal: last }
+}
+
+/// The place of the member that a scenario is to have.
+struct Pin {
+    pointer: String,
+    /// Whether its value may be another one: the member is a field.
+    free: bool,
+}
+
+impl Pin {
+    fn of(way: &[Step], pointer: String) -> Pin {
+        Pin { pointer, free: matches!(way.last(), Some(Step::Field(..))) }
+    }
+
+    /// Whether a new value there would take the member away.
+    fn is_within(&self, at: &str) -> bool {
+        let rest = self.pointer.strip_prefix(at);
+        rest.is_some_and(|rest| rest.starts_with('/') || rest.is_empty() && !self.free)
+    }
+
+    /// Whether a place is in the table of the member.
+    fn is_beside(&self, at: &str) -> bool {
+        at.rsplit_once('/').map(|(table, _)| table) == self.pointer.rsplit_once('/').map(|(table, _)| table)
+    }
 }
 
 /// A small network, with the way's member if it leads there.
@@ -103,7 +133,7 @@ fn network(seed: u64, way: &[Step<'static>]) -> (Value, World) {
 /// Few entries with a name each, and an early end.
 fn bound(document: &mut Value, draw: &mut Draw) {
     let traffic = document["traffic"].as_array_mut().expect("traffic is a list");
-    traffic.truncate(1 + draw.below(ENTRIES.len()));
+    traffic.truncate(ENTRIES.len());
     for (entry, name) in traffic.iter_mut().zip(ENTRIES) {
         entry["name"] = name.into();
     }
@@ -118,29 +148,26 @@ fn bound(document: &mut Value, draw: &mut Draw) {
     }
 }
 
-/// Draws something anew, or leaves it out, of which a problem says that it does not fit; the pinned place stays.
-fn repair(document: &mut Value, problem: &Problem, pin: &str, draw: &mut Draw) {
-    let all: Vec<(String, Place)> = places(&SCHEMA, document).into_iter().collect();
-    let find = |pointer: &str| all.iter().find(|(place, _)| place == pointer);
+/// Draws something anew, or leaves it out, of which a problem says that it does not fit; the pinned member stays.
+fn repair(document: &mut Value, problem: &Problem, pin: &Pin, draw: &mut Draw) {
+    let all: Vec<(String, Place)> = places(&SCHEMA, document);
+    let find = |at: &str| all.iter().find(|(place, _)| place == at);
     let mut at = pointer(document, &problem.path);
     // The value itself mostly, now and then what it stands in.
     while draw.below(4) == 0 || (find(&at).is_none() && !at.is_empty()) {
         at.truncate(at.rfind('/').unwrap_or(0));
     }
-    let around = |at: &str| pin.starts_with(at) && (pin.len() == at.len() || pin[at.len()..].starts_with('/'));
-    let draw_beside = draw.below(2) == 0;
-    let mut place = find(&at).filter(|_| !around(&at));
-    if place.is_none() || at == "/topology" || at.starts_with("/topology/") {
-        // A field may need another one of its table.
-        let table = pin.rfind('/').map_or("", |end| &pin[..end]);
-        let beside = |at: &str| at.rfind('/').is_some_and(|end| &at[..end] == table) && draw_beside;
-        let others = all.iter().filter(|(at, _)| (movable(at) || beside(at)) && !around(at));
-        let others: Vec<_> = others.collect();
-        place = Some(*draw.one_of(&others));
-    }
-    let (at, place) = place.expect("a place was drawn");
+    let fits = |at: &str| !pin.is_within(at) && at != "/topology" && !at.starts_with("/topology/");
+    let place = find(&at).filter(|(at, _)| fits(at)).unwrap_or_else(|| {
+        // The member itself does not fit the rest: another field of its table, or a part elsewhere.
+        let beside: Vec<_> = all.iter().filter(|(at, _)| fits(at) && pin.is_beside(at)).collect();
+        let parts: Vec<_> = all.iter().filter(|(at, _)| fits(at) && movable(at)).collect();
+        let either = if beside.is_empty() || draw.below(2) == 0 { parts } else { beside };
+        *draw.one_of(&either)
+    });
+    let (at, place) = place;
     let absent = document.pointer(at).is_none_or(Value::is_null);
-    let value = match place.optional && !absent && draw.below(2) == 0 {
+    let value = match place.optional && !absent && *at != pin.pointer && draw.below(2) == 0 {
         true => Value::Null,
         false => draw.value_at(place, words(problem)),
     };
