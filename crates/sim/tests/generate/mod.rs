@@ -32,8 +32,9 @@ pub const WORK_MAX: u64 = 30_000;
 /// Hosts and links of a network at the most.
 const HOSTS_MAX: u32 = 40;
 const LINKS_MAX: usize = 400;
-/// Attempts to make a document legal.
-const REPAIRS: u32 = 150;
+/// Attempts to make a document legal, and other networks that are tried then.
+const REPAIRS: u32 = 60;
+const NETWORKS: u64 = 4;
 
 /// A scenario, and how often the engine refused it before.
 pub struct Drawn {
@@ -60,28 +61,39 @@ fn problems(document: &Value) -> Option<Problems> {
 
 /// A scenario from a seed that has the member to which the way leads.
 pub fn scenario(seed: u64, way: &[Step<'static>]) -> Drawn {
-    let (topology, world) = network(seed, way);
-    let mut draw = Draw::with_taste(&SCHEMA, seed, &world);
+    let mut last = None;
+    // Some members are for some networks alone.
+    for network in 0..NETWORKS {
+        let (topology, world) = network_for(seed.wrapping_add(network << 50), way);
+        let mut draw = Draw::with_taste(&SCHEMA, seed.wrapping_add(network << 50), &world);
+        let (mut document, pin) = draft(topology, way, &mut draw);
+        for _ in 0..REPAIRS {
+            let Some(Problems(found)) = problems(&document) else {
+                return Drawn { document: Some(document), refusal: last };
+            };
+            let problem = draw.one_of(&found).clone();
+            repair(&mut document, &problem, &pin, &mut draw);
+            last = Some(problem);
+        }
+    }
+    Drawn { document: None, refusal: last }
+}
+
+/// A document with the way's member, and the place of it; the engine has not seen it yet.
+fn draft(topology: Value, way: &[Step<'static>], draw: &mut Draw) -> (Value, Pin) {
     let mut document = draw.value(&SCHEMA);
     document["topology"] = topology;
-    let entries = 1 + draw.below(ENTRIES.len());
+    // Entries refer to others.
+    let in_entry = way.first().is_some_and(|step| matches!(step, Step::Field(_, "traffic")));
+    let entries = if in_entry { ENTRIES.len() } else { 1 + draw.below(ENTRIES.len()) };
     let traffic = document["traffic"].as_array_mut().expect("traffic is a list");
     while traffic.len() < entries {
         traffic.push(draw.value(&SCHEMA["$defs"]["Entry"]));
     }
     traffic.truncate(entries);
-    let pin = Pin::of(way, members::graft(&mut document, way, &mut draw).unwrap_or_default());
-    bound(&mut document, &mut draw);
-    let mut last = None;
-    for _ in 0..REPAIRS {
-        let Some(Problems(found)) = problems(&document) else {
-            return Drawn { document: Some(document), refusal: last };
-        };
-        let problem = draw.one_of(&found).clone();
-        repair(&mut document, &problem, &pin, &mut draw);
-        last = Some(problem);
-    }
-    Drawn { document: None, refusal: last }
+    let pin = Pin::of(way, members::graft(&mut document, way, draw).unwrap_or_default());
+    bound(&mut document, draw);
+    (document, pin)
 }
 
 /// The place of the member that a scenario is to have.
@@ -109,7 +121,7 @@ impl Pin {
 }
 
 /// A small network, with the way's member if it leads there.
-fn network(seed: u64, way: &[Step<'static>]) -> (Value, World) {
+fn network_for(seed: u64, way: &[Step<'static>]) -> (Value, World) {
     let world = World::default();
     let own = way.first().is_some_and(|step| matches!(step, Step::Field(_, "topology")));
     for attempt in 0.. {
@@ -157,19 +169,23 @@ fn repair(document: &mut Value, problem: &Problem, pin: &Pin, draw: &mut Draw) {
     while draw.below(4) == 0 || (find(&at).is_none() && !at.is_empty()) {
         at.truncate(at.rfind('/').unwrap_or(0));
     }
+    let words = words(problem);
     let fits = |at: &str| !pin.is_within(at) && at != "/topology" && !at.starts_with("/topology/");
     let place = find(&at).filter(|(at, _)| fits(at)).unwrap_or_else(|| {
         // The member itself does not fit the rest: another field of its table, or a part elsewhere.
         let beside: Vec<_> = all.iter().filter(|(at, _)| fits(at) && pin.is_beside(at)).collect();
         let parts: Vec<_> = all.iter().filter(|(at, _)| fits(at) && movable(at)).collect();
-        let either = if beside.is_empty() || draw.below(2) == 0 { parts } else { beside };
-        *draw.one_of(&either)
+        let named = |at: &str| words.iter().any(|word| at.ends_with(&format!("/{}", part_of(word))));
+        let named: Vec<_> = parts.iter().filter(|(at, _)| named(at)).copied().collect();
+        let drawn = draw.below(3);
+        let lists = [&beside, &named].into_iter().filter(|list| !list.is_empty());
+        *draw.one_of(lists.chain([&parts; 3]).nth(drawn).expect("three lists"))
     });
     let (at, place) = place;
     let absent = document.pointer(at).is_none_or(Value::is_null);
     let value = match place.optional && !absent && *at != pin.pointer && draw.below(2) == 0 {
         true => Value::Null,
-        false => draw.value_at(place, words(problem)),
+        false => draw.value_at(place, words),
     };
     put(document, at, value);
     bound(document, draw);
@@ -183,6 +199,15 @@ fn movable(at: &str) -> bool {
         ["traffic", _, part] => part != "name",
         ["run", "measure" | "until" | "ties"] => true,
         _ => false,
+    }
+}
+
+/// The part of a scenario or of an entry that a word names.
+fn part_of(word: &str) -> &str {
+    match word {
+        "balancer" => "routing",
+        "packet-hops" => "sizes",
+        _ => word,
     }
 }
 
