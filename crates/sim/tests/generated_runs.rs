@@ -58,7 +58,8 @@ fn generated_scenarios_agree_in_all_ways() {
     let seconds = started.elapsed().as_secs_f64();
     report(&tally, count, seconds);
     let shown = tally.faults.iter().take(SHOWN);
-    let shown: Vec<String> = shown.map(|(number, document, fault)| show(seed, *number, document, fault)).collect();
+    let shown: Vec<String> =
+        shown.map(|(number, document, fault)| show(seed, *number, document, fault)).collect();
     assert!(tally.faults.is_empty(), "{} scenarios with a fault:\n{}", tally.faults.len(), shown.join("\n"));
     let missing = missing(&tally);
     assert!(count < COUNT || missing.is_empty(), "never drawn: {}", missing.join(", "));
@@ -153,7 +154,10 @@ fn report(tally: &Tally, count: usize, seconds: f64) {
     println!("  {} fields, the rarest {rarest:?}", fields.count());
     let mut reasons: Vec<_> = tally.reasons.iter().collect();
     reasons.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
-    reasons.iter().take(if count > COUNT { 40 } else { 5 }).for_each(|(reason, times)| println!("  refused {times}: {reason}"));
+    reasons
+        .iter()
+        .take(if count > COUNT { 40 } else { 5 })
+        .for_each(|(reason, times)| println!("  refused {times}: {reason}"));
 }
 
 /// Members of the schema that no scenario had.

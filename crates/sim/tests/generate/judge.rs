@@ -14,7 +14,7 @@ use flowyard_sim::threads::Threads;
 use flowyard_sim::traffic::window::Rule;
 use serde_json::{Value, json};
 
-use super::checked;
+use super::{checked, without_advice};
 use crate::common::{Run, words};
 
 /// Events after which a run is stopped: timers may go on where packets do not, which no limit counts.
@@ -121,6 +121,7 @@ pub fn judge(document: &Value, ways: &[Way]) -> Verdict {
 /// What a run left and whether its events were too many; nothing if it was refused, and the message of a panic.
 fn run(document: &Value, way: Way) -> Result<Option<(Outcome, bool)>, String> {
     let mut overrides = vec![("run.audit".to_string(), (way != Way::Unaudited).to_string())];
+    overrides.extend((way != Way::Plain).then(without_advice));
     if way == Way::OtherPorts {
         let serviced = document.pointer("/run/port_mode") == Some(&json!("serviced"));
         let other = if serviced { "auto" } else { "serviced" };
@@ -211,12 +212,11 @@ fn columns(one: Option<&Table>, other: Option<&Table>) -> String {
 /// The first values that differ.
 fn unequal(one: &Value, other: &Value) -> String {
     match (one, other) {
-        (Value::Object(a), Value::Object(b)) => a
-            .iter()
-            .find(|(key, value)| b.get(*key) != Some(*value))
-            .map_or("keys".into(), |(key, value)| {
+        (Value::Object(a), Value::Object(b)) => {
+            a.iter().find(|(key, value)| b.get(*key) != Some(*value)).map_or("keys".into(), |(key, value)| {
                 format!("{key}: {}", unequal(value, b.get(key).unwrap_or(&Value::Null)))
-            }),
+            })
+        }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             let (at, (one, other)) =
                 a.iter().zip(b).enumerate().find(|(_, (one, other))| one != other).expect("they differ");
@@ -237,10 +237,7 @@ pub fn is_sound(outcome: &Outcome) -> Result<(), String> {
     for row in 0..delivered.len() {
         match sizes[row] {
             Some(size) => {
-                holds(
-                    delivered[row] <= size,
-                    format!("flow {row} got {} of {size} bytes", delivered[row]),
-                )?;
+                holds(delivered[row] <= size, format!("flow {row} got {} of {size} bytes", delivered[row]))?;
                 let arrived = delivered[row] == size;
                 let fits = completed[row] == u64::from(arrived) || arrived && waits.for_another(row);
                 holds(fits, format!("flow {row} has all bytes and is not complete, or the reverse"))?;
@@ -281,7 +278,8 @@ impl Waits {
     }
 
     fn for_another(&self, row: usize) -> bool {
-        let before = |other: &usize| self.keys[row] == self.keys[*other] && self.starts[*other] <= self.starts[row];
+        let before =
+            |other: &usize| self.keys[row] == self.keys[*other] && self.starts[*other] <= self.starts[row];
         (0..self.keys.len()).filter(before).any(|other| self.open[other])
     }
 }

@@ -108,9 +108,12 @@ fn points(draw: &mut Draw) -> Value {
 
 /// Starts of which some wait for triggers that are fired.
 fn triggers(draw: &mut Draw) -> Value {
-    let kind = draw.one_of(&[json!("once"), json!("each"), json!({ "barrier": 1 }), json!({ "barrier": 2 })]).clone();
+    let kind = draw
+        .one_of(&[json!("once"), json!("each"), json!({ "barrier": 1 }), json!({ "barrier": 2 })])
+        .clone();
     let event = *draw.one_of(&["received", "acked"]);
-    let fires: Vec<Value> = (0..2).map(|flow| json!({ "flow": flow, "event": event, "trigger": 4 })).collect();
+    let fires: Vec<Value> =
+        (0..2).map(|flow| json!({ "flow": flow, "event": event, "trigger": 4 })).collect();
     let notify = *draw.one_of(&[None, Some("1us"), Some("20us")]);
     json!({
         "starts": ["0s", "1us", { "trigger": 4 }, { "trigger": 4 }],
