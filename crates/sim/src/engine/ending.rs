@@ -123,6 +123,7 @@ impl<M: Members> Engine<'_, '_, M> {
             begun: self.begun,
             ended: self.flows_done,
             to_come: self.starts.to_come(),
+            now: self.net.now,
             moved_at: self.net.moved_at,
             stop_at: self.stop_at,
         };
@@ -161,6 +162,8 @@ pub(super) struct State {
     pub begun: u64,
     pub ended: u64,
     pub to_come: bool,
+    /// The time of the last event.
+    pub now: Time,
     pub moved_at: Time,
     pub stop_at: Time,
 }
@@ -175,7 +178,8 @@ impl State {
         // A sender in back-off has not given up: all open flows have had time to try again.
         let retries = if open { Time(plan.longest_timeout.0.saturating_mul(2)) } else { Time::ZERO };
         let patience = plan.stall.max(retries);
-        let stalled_at = if late { self.moved_at } else { next }.saturating_add(patience);
+        // With a patience shorter than a packet's time on the wire, the end would otherwise be before what has happened.
+        let stalled_at = if late { self.moved_at } else { next }.saturating_add(patience).max(self.now);
         let how = match () {
             () if self.stop_at != Time::NEVER => (None, Status::Complete),
             // Nobody waits for anything: the limit is how such a run is to end.

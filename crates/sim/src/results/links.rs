@@ -27,7 +27,9 @@ pub(super) fn links_table(fabric: &Fabric, counts: &[LinkCounts], time: Time) ->
     let counted = |definition, value: fn(&LinkCounts) -> u64| {
         column(definition, Values::U64(counts.iter().map(value).collect()))
     };
-    let share = |link: &LinkCounts| if time == Time::ZERO { 0.0 } else { link.busy.0 as f64 / time.0 as f64 };
+    // Counters at the start of a window are those of its last picosecond before: one that is not in its length.
+    let busy = |link: &LinkCounts| link.busy.0 - u64::from(link.busy.0 == time.0 + 1);
+    let share = |link: &LinkCounts| if time == Time::ZERO { 0.0 } else { busy(link) as f64 / time.0 as f64 };
     let utilisation = counts.iter().map(share);
     let columns = vec![
         column(&links::id, Values::U32((0..counts.len() as u32).collect())),

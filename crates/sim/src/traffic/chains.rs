@@ -77,6 +77,12 @@ impl Chains {
         }
     }
 
+    /// All sources are there: entries may come in another order than theirs, such as one behind its answer.
+    pub(super) fn sort(&mut self) {
+        let Chains { rules, chains, .. } = self;
+        chains.sort_by_key(|chain| (rules[chain.rules as usize].index, chain.host));
+    }
+
     /// Number of sources.
     pub fn len(&self) -> usize {
         self.chains.len()

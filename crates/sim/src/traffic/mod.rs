@@ -437,6 +437,7 @@ impl Traffic {
                 ..summary(entry, drawn)
             });
         }
+        chains.sort();
         // Stable: the order is (start, entry, drawn), and those that wait come last.
         flows.sort_by_key(|flow| (flow.start, flow.entry));
         let timed = flows.partition_point(|flow| flow.start != Time::NEVER);

@@ -18,33 +18,72 @@ pub const NASTY: &[&str] = &[
     "[[0, 1], [1, 0]]", "[1e308, -1]", "{\"fixed\": \"1B\"}", "{\"tcp\": {}, \"ndp\": {}}", "\"../../etc/passwd\"",
 ];
 
+/// What a value has to be, where the schema does not say it all: a name of something else in the document, say.
+pub trait Taste {
+    /// A value for a place: a definition of the schema, as "Pairs", or a field of one, as "Incast.receiver".
+    fn value(&self, place: &str, draw: &mut Draw) -> Option<Value>;
+}
+
 /// Values by a schema: small ones mostly, the ends of what is allowed now and then.
 pub struct Draw<'a> {
     root: &'a Value,
     chance: Stream,
     depth: u32,
+    /// Values of moderate size, for scenarios that are to be run; without one, the ends of ranges are drawn as well.
+    taste: Option<&'a dyn Taste>,
+    /// The definition whose fields are drawn, and the field.
+    definition: &'a str,
+    field: Option<&'a str>,
+    /// Names that a choice prefers.
+    preferred: Vec<String>,
 }
 
 impl<'a> Draw<'a> {
     /// From a schema of a whole document, and all chance from a seed.
     pub fn new(root: &'a Value, seed: u64) -> Draw<'a> {
-        Draw { root, chance: Stream::new(seed, 0, Purpose::Faults, 0), depth: 0 }
+        let chance = Stream::new(seed, 0, Purpose::Faults, 0);
+        Draw { root, chance, depth: 0, taste: None, definition: "", field: None, preferred: Vec::new() }
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    /// The same, by that taste.
+    pub fn with_taste(root: &'a Value, seed: u64, taste: &'a dyn Taste) -> Draw<'a> {
+        Draw { taste: Some(taste), ..Draw::new(root, seed) }
+    }
+
+    /// A number below that one.
+    pub fn below(&mut self, n: usize) -> usize {
         self.chance.below(n as u64) as usize
     }
 
-    fn one_of<'b, T>(&mut self, items: &'b [T]) -> &'b T {
+    /// One of the items, of which there is one at least.
+    pub fn one_of<'b, T>(&mut self, items: &'b [T]) -> &'b T {
         &items[self.below(items.len())]
+    }
+
+    /// A value at a place whose definition and field are known, in which choices prefer these names.
+    pub fn value_at(&mut self, place: &Place<'a>, preferred: Vec<String>) -> Value {
+        (self.definition, self.field) = (place.definition, place.field);
+        self.preferred = preferred;
+        let value = self.value(place.schema);
+        self.preferred.clear();
+        value
     }
 
     /// A value that the schema allows, as far as it says so.
     pub fn value(&mut self, schema: &'a Value) -> Value {
-        let schema = resolve(self.root, schema);
+        let outer = (self.definition, self.field);
+        let field = outer.1.map(|field| format!("{}.{field}", outer.0));
+        if let Some(name) = definition(schema) {
+            (self.definition, self.field) = (name, None);
+        }
         self.depth += 1;
-        let value = self.of(schema);
+        let tasted = self.taste.and_then(|taste| {
+            let place = field.as_ref().and_then(|place| taste.value(place, self));
+            place.or_else(|| taste.value(self.definition, self).filter(|_| self.field.is_none()))
+        });
+        let value = tasted.unwrap_or_else(|| self.of(resolve(self.root, schema)));
         self.depth -= 1;
+        (self.definition, self.field) = outer;
         value
     }
 
@@ -54,7 +93,14 @@ impl<'a> Draw<'a> {
         }
         for key in ["enum", "oneOf", "anyOf"] {
             if let Some(members) = schema.get(key).and_then(Value::as_array) {
-                let member = self.one_of(members);
+                let preferred = |member: &&Value| {
+                    self.preferred.iter().any(|name| member["properties"].get(name).is_some())
+                };
+                let liked = members.iter().find(preferred);
+                let member = match liked {
+                    Some(liked) if self.below(2) == 0 => liked,
+                    _ => self.one_of(members),
+                };
                 return if key == "enum" { member.clone() } else { self.value(member) };
             }
         }
@@ -75,6 +121,7 @@ impl<'a> Draw<'a> {
         let (low, high) = (end("minimum", 0), end("maximum", u64::from(u32::MAX)));
         let step = end("multipleOf", 1);
         let any = match self.below(20) {
+            0..2 if self.taste.is_some() => low + self.chance.below(40).min(high - low),
             0 => high,
             1 => low + self.chance.below(high.saturating_sub(low).saturating_add(1).max(1)),
             _ => low + self.chance.below(9).min(high - low),
@@ -89,7 +136,7 @@ impl<'a> Draw<'a> {
             (end(["minimum", "exclusiveMinimum"], 0.0), end(["maximum", "exclusiveMaximum"], 1e6));
         match self.below(10) {
             0 => json!(low),
-            1 => json!(high),
+            1 if self.taste.is_none() => json!(high),
             2 => json!(low + (high - low) * self.chance.unit()),
             _ => json!((low + self.chance.unit() * 2.0).min(high)),
         }
@@ -112,7 +159,9 @@ impl<'a> Draw<'a> {
         let mut object = serde_json::Map::new();
         for (name, member) in properties.into_iter().flatten() {
             if required.contains(&json!(name)) || (self.depth < 12 && self.below(3) == 0) {
+                self.field = Some(name);
                 object.insert(name.clone(), self.value(member));
+                self.field = None;
             }
         }
         object.into()
@@ -122,6 +171,7 @@ impl<'a> Draw<'a> {
         let names = ["flows", "few", "others", "host 0", "host 1", "a", "switch", "core", "edge-host"];
         match schema.get("format").and_then(Value::as_str) {
             Some("time-span") => self.quantity::<Time>(schema, 1_000_000),
+            Some("bytes") if self.taste.is_some() => self.quantity::<Bytes>(schema, 50),
             Some("bytes") => self.quantity::<Bytes>(schema, 1_000),
             Some("rate") => self.quantity::<Rate>(schema, 1_000_000_000),
             _ => json!(self.one_of(&names)),
@@ -133,22 +183,54 @@ impl<'a> Draw<'a> {
         let end = |key: &str| Some(base::<Q>(schema.get(key)?.as_str()?));
         let (low, high) = (end("x-minimum").unwrap_or(0), end("x-maximum").unwrap_or(u64::MAX));
         let value = match self.below(12) {
-            0 => low,
-            1 => high,
+            0 if self.taste.is_none() => low,
+            1 if self.taste.is_none() => high,
+            _ if self.taste.is_some() => self.round(scale),
             2 => low.saturating_add(self.chance.below(20)),
             _ => low.saturating_add(self.chance.below(100 * scale)),
         };
         json!(print(Q::new(value.clamp(low, high))))
     }
 
+    /// A round number times a power of ten up to a hundred times the scale, so that times, sizes and rates of a run meet.
+    fn round(&mut self, scale: u64) -> u64 {
+        let zeros = self.chance.below(4);
+        let whole = *self.one_of(&[1, 2, 3, 5, 10, 15, 40, 99]) * scale * 10 / 10u64.pow(zeros as u32);
+        whole.max(1)
+    }
+
     /// Sets a place of the document, drawn among all that the schema knows of, to a value that it allows there.
     pub fn mutate(&mut self, document: &mut Value) {
-        let mut places = Vec::new();
-        places_of(self.root, self.root, document, String::new(), &mut places);
-        let (pointer, schema) = self.one_of(&places).clone();
-        let value = self.value(schema);
+        let places = places(self.root, document);
+        let (pointer, place) = self.one_of(&places).clone();
+        let value = self.value(place.schema);
         put(document, &pointer, value);
     }
+}
+
+/// What the schema knows of a place in a document.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// What may stand there.
+    pub schema: &'a Value,
+    /// The definition that the place is in, and the field that it is.
+    pub definition: &'a str,
+    /// None for an item of a list.
+    pub field: Option<&'a str>,
+    /// Whether the document may do without.
+    pub optional: bool,
+}
+
+/// The definition to which a schema refers.
+pub fn definition(schema: &Value) -> Option<&str> {
+    Some(schema.get("$ref")?.as_str()?.rsplit_once('/')?.1)
+}
+
+/// Every place in a document of which the schema knows what may stand there, by its pointer: values, and absent keys.
+pub fn places<'a>(root: &'a Value, document: &Value) -> Vec<(String, Place<'a>)> {
+    let mut places = Vec::new();
+    places_of(root, (root, ""), document, String::new(), &mut places);
+    places
 }
 
 fn base<Q: Quantity>(text: &str) -> u64 {
@@ -166,30 +248,31 @@ pub fn put(document: &mut Value, pointer: &str, value: Value) {
     }
 }
 
-/// Every place in a document of which the schema knows what may stand there: values, and keys that are absent.
 fn places_of<'a>(
     root: &'a Value,
-    schema: &'a Value,
+    (schema, outer): (&'a Value, &'a str),
     value: &Value,
     pointer: String,
-    places: &mut Vec<(String, &'a Value)>,
+    places: &mut Vec<(String, Place<'a>)>,
 ) {
+    let here = definition(schema).unwrap_or(outer);
     let schema = resolve(root, schema);
     let members = ["oneOf", "anyOf"].iter().find_map(|key| schema.get(key)?.as_array());
     for member in members.into_iter().flatten() {
-        places_of(root, member, value, pointer.clone(), places);
+        places_of(root, (member, here), value, pointer.clone(), places);
     }
     let properties = schema.get("properties").and_then(Value::as_object);
     if let (Some(properties), Value::Object(map)) = (properties, value) {
+        let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         // Of a choice, the variant that is there.
-        let chosen = schema.get("required").is_none_or(|required| {
-            required.as_array().into_iter().flatten().all(|key| map.contains_key(key.as_str().unwrap_or("")))
-        });
+        let chosen = required.iter().all(|key| map.contains_key(key.as_str().unwrap_or("")));
         for (key, member) in properties.iter().filter(|_| chosen) {
             let below = format!("{pointer}/{key}");
-            places.push((below.clone(), member));
+            let optional = !required.contains(&json!(key));
+            let place = Place { schema: member, definition: here, field: Some(key), optional };
+            places.push((below.clone(), place));
             if let Some(value) = map.get(key) {
-                places_of(root, member, value, below, places);
+                places_of(root, (member, here), value, below, places);
             }
         }
     }
@@ -198,8 +281,9 @@ fn places_of<'a>(
     {
         for (index, item) in items.iter().enumerate().take(20) {
             let below = format!("{pointer}/{index}");
-            places.push((below.clone(), member));
-            places_of(root, member, item, below, places);
+            let place = Place { schema: member, definition: here, field: None, optional: false };
+            places.push((below.clone(), place));
+            places_of(root, (member, here), item, below, places);
         }
     }
 }
@@ -212,7 +296,8 @@ fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> &'a Value {
+/// Follows references.
+pub fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> &'a Value {
     while let Some(pointer) = schema.get("$ref").and_then(Value::as_str) {
         schema = root.pointer(pointer.trim_start_matches('#')).expect("references lead to definitions");
     }

@@ -96,3 +96,20 @@ fn a_rate_that_changes() {
     // The seventh begins at the instant of the end.
     assert_eq!(run.link("host 0", "switch 0", "packets"), 10);
 }
+
+/// The counters of a window begin a picosecond before it; a link that is always busy is so for the window and no longer.
+#[test]
+fn a_window_in_which_a_link_is_always_busy() {
+    let window = r#"
+        [[traffic]]
+        name = "later"
+        arrivals.at-once = { at = "150us", jitter = "0s" }
+        matrix.pairs = [[1, 0]]
+        sizes.fixed = "1KB"
+        [run]
+        until = "300us"
+        measure = { from = "100us", until = "end" }
+    "#;
+    let run = run(&format!("{LINE}{window}"));
+    assert_eq!(utilisation(&run, "host 0", "switch 0"), 1.0);
+}

@@ -54,6 +54,35 @@ fn request_and_reply(transport: &str, after: &str) -> Run {
     ))
 }
 
+/// Sources are drawn in the order in which entries can be, and found in that of the entries: here the first one answers the
+/// last one.
+#[test]
+fn on_off_sources_may_answer_a_later_entry() {
+    let run = run(&format!(
+        r#"
+        transport = "datagram"
+        {SWITCH}
+        [[traffic]]
+        name = "replies"
+        arrivals.on-off = {{ probability = 0.1, slot = "1us", flows_each = 2 }}
+        matrix.reply = {{ to = "requests" }}
+        sizes.fixed = "1472B"
+        [[traffic]]
+        name = "others"
+        arrivals.on-off = {{ probability = 0.5, slot = "1us", flows_each = 3 }}
+        matrix.pairs = [[3, 1]]
+        sizes.fixed = "1472B"
+        [[traffic]]
+        name = "requests"
+        arrivals.times = {{ at = ["1us"] }}
+        matrix = "permutation"
+        sizes.fixed = "1472B"
+        "#
+    ));
+    let of = |tag: &str| run.flows_of(tag, "size_bytes").len();
+    assert_eq!((of("replies"), of("others"), of("requests")), (2, 3, 1));
+}
+
 #[test]
 fn a_reply_starts_when_its_host_knows() {
     // At the receiver of the request, which sends the reply: at once.
