@@ -178,6 +178,7 @@ mod tests {
     use crate::engine::conn::Conn;
     use crate::engine::discipline::tests::FakePort;
     use crate::engine::packet::{Header, Packet};
+    use crate::ids::{ConnId, NodeId};
     use crate::units::Rate;
 
     /// Arrivals at a port whose link is always busy: (connection, destination, rank), rank none for control.
