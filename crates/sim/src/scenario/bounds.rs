@@ -71,7 +71,12 @@ fn quantity_bounds(schema: &Value, quantity: &Kind, text: &str) -> Check {
         let unit = closest(text[number.len()..].trim(), quantity.units.iter().map(|(unit, _)| *unit));
         let fixed =
             unit.map(|unit| format!("{number}{unit}")).filter(|fixed| (quantity.parse)(fixed).is_ok());
-        (format!("{shown} {why}"), fixed.map(did_you_mean))
+        let (unit, scale) = quantity.units[0];
+        let allowed = match why == units::TOO_LARGE {
+            true => format!(" (allowed: at most \"{}{unit}\")", u64::MAX / scale),
+            false => String::new(),
+        };
+        (format!("{shown} {why}{allowed}"), fixed.map(did_you_mean))
     })?;
     within(&base, &shown, bound, u64::cmp)
 }

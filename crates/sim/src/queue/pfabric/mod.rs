@@ -7,22 +7,24 @@
 //! The sort key of a data packet is [`Header::ack`](crate::engine::packet::Header::ack), smallest first,
 //! whatever its transport means by it; control packets go before all data.
 
+mod ranked;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use self::ranked::{Data, Ranked};
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::discipline::{Discipline, PortContext, Queued};
 use crate::engine::packet::flag;
 use crate::engine::rules::Rules;
-use crate::ids::{ConnId, NodeId, PacketId};
+use crate::ids::PacketId;
 use crate::problem::Problem;
 use crate::units::Bytes;
 
-/// Smallest remaining flow first, and the largest dropped when it is full. Only short queues: each decision
-/// scans the whole queue.
+/// Smallest remaining flow first, and the largest dropped when it is full. Its queues are short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PfabricPort {
@@ -42,7 +44,7 @@ impl Default for PfabricPort {
 
 /// A limit that is derived is at least so large.
 const LIMIT_LEAST: Bytes = Bytes(36_864);
-/// Most packets and full packets of a limit: about the limit of a scan for each packet.
+/// Most packets and full packets of a limit: the paper's queues are of two bandwidth-delay products.
 const PACKETS_MAX: u32 = 1000;
 /// Most bytes of a limit: as many full packets of Ethernet.
 const BYTES_MAX: Bytes = Bytes(1_500_000);
@@ -86,8 +88,7 @@ impl Settings for PfabricPort {
             Limit::Bytes(bytes) if bytes > BYTES_MAX => ("bytes", bytes.to_string(), BYTES_MAX.to_string()),
             _ => return Vec::new(),
         };
-        let why =
-            format!("{asked} is too large; at most {most}: a port scans its whole queue for each packet");
+        let why = format!("{asked} is too large; at most {most}: pFabric's queues are short");
         vec![Problem::new(format!("limit.{key}"), why)]
     }
 }
@@ -96,7 +97,7 @@ impl Build for PfabricPort {
     type Model = Model;
 
     fn model(&self, full_packet: u64) -> Model {
-        Model { rules: self.rules(full_packet), control: Waiting::default(), data: Vec::new() }
+        Model { rules: self.rules(full_packet), control: Waiting::default(), data: Ranked::default() }
     }
 }
 
@@ -105,20 +106,7 @@ impl Build for PfabricPort {
 pub struct Model {
     rules: Rules,
     control: Waiting,
-    /// In the order of arrival.
-    data: Vec<Data>,
-}
-
-/// A data packet that waits.
-#[derive(Clone, Copy, Debug)]
-struct Data {
-    /// Its sort key.
-    rank: u64,
-    id: PacketId,
-    size: u32,
-    /// Its flow: a connection in one of its directions.
-    conn: ConnId,
-    dst: NodeId,
+    data: Ranked,
 }
 
 impl Model {
@@ -131,11 +119,8 @@ impl Model {
     #[cold]
     fn make_room(&mut self, rank: Option<u64>, size: u32, cx: &mut PortContext) -> bool {
         while !self.admits(size, cx) {
-            // The last one among equals.
-            let worst = (0..self.data.len()).max_by_key(|&at| self.data[at].rank);
-            let Some(worst) = worst.filter(|&at| Some(self.data[at].rank) > rank) else { return false };
-            let Data { id, size, .. } = self.data.remove(worst);
-            cx.drop_waiting(Queued { id, size });
+            let Some(worst) = self.data.pop_behind(rank) else { return false };
+            cx.drop_waiting(worst);
         }
         true
     }
@@ -153,7 +138,7 @@ impl Discipline for Model {
         cx.keep(size);
         match rank {
             None => self.control.push(Queued { id, size }),
-            Some(rank) => self.data.push(Data { rank, id, size, conn, dst }),
+            Some(rank) => self.data.push(Data { rank, queued: Queued { id, size }, conn, dst }),
         }
     }
 
@@ -173,14 +158,7 @@ impl Discipline for Model {
     /// rank behind those that it sent last, and would starve and arrive out of order (section 4.1).
     #[inline]
     fn dequeue(&mut self, _cx: &mut PortContext) -> Option<Queued> {
-        if let Some(control) = self.control.pop() {
-            return Some(control);
-        }
-        // The first one among equals.
-        let Data { conn, dst, .. } = *self.data.iter().min_by_key(|packet| packet.rank)?;
-        let first = self.data.iter().position(|packet| packet.conn == conn && packet.dst == dst)?;
-        let Data { id, size, .. } = self.data.remove(first);
-        Some(Queued { id, size })
+        self.control.pop().or_else(|| self.data.pop())
     }
 
     #[inline]
@@ -200,6 +178,7 @@ mod tests {
     use crate::engine::conn::Conn;
     use crate::engine::discipline::tests::FakePort;
     use crate::engine::packet::{Header, Packet};
+    use crate::ids::{ConnId, NodeId};
     use crate::units::Rate;
 
     /// Arrivals at a port whose link is always busy: (connection, destination, rank), rank none for control.
