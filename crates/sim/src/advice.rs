@@ -21,6 +21,23 @@ pub struct Advice {
     pub write: String,
 }
 
+/// A field of a member that its other fields leave unread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// Its path below the member.
+    pub field: &'static str,
+    /// The setting of the member with which it is read: KEY = VALUE.
+    pub unless: &'static str,
+}
+
+impl Unread {
+    /// Those of the fields for which the condition, which stands beside them in words, does not hold.
+    pub fn among<const N: usize>(fields: [(&'static str, bool, &'static str); N]) -> Vec<Unread> {
+        let unread = fields.into_iter().filter(|(_, read, _)| !read);
+        unread.map(|(field, _, unless)| Unread { field, unless }).collect()
+    }
+}
+
 /// A share of the need that requires no advice: a window of 29 packets where 30 would fill the path.
 pub const NEARLY: f64 = 0.95;
 

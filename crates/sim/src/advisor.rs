@@ -6,6 +6,7 @@ use crate::controller;
 use crate::crowded::{self, Offer};
 use crate::derived::Longest;
 use crate::ids::LinkId;
+use crate::inert;
 use crate::measuring;
 use crate::observe::link_name;
 use crate::overload;
@@ -39,12 +40,19 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     }
     let all = setup.longest.iter().copied().fold(Longest::default(), Longest::or);
     found.extend(setup.queue.advice(&format!("queue.{}", setup.queue.name()), &all));
+    if let Some((agent, _)) = &setup.agent {
+        let served = setup.transports.iter().position(|transport| transport.name() == agent.serves());
+        let longest = served.map_or(&all, |served| &setup.longest[served]);
+        let path = format!("agent.{}", agent.name());
+        found.extend(agent.gains().and_then(|gains| gains.advice(&path, longest, setup.full_packet)));
+    }
     if setup.queue.pauses() || setup.queue.offers().contains(&Feature::Credits) {
         let cycle = cycles::cycle(&setup.fabric, &setup.routes, CYCLE_STEPS);
         found.extend(cycle.map(|links| deadlock(&setup.queue, &setup.fabric, &links)));
     }
     found.extend(measuring::advice(setup));
     found.extend(loads(scenario, setup));
+    found.extend(inert::advice(scenario));
     // Transports that share ports may get the same advice.
     let mut seen: Vec<Advice> = Vec::new();
     for advice in found {

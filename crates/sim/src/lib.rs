@@ -15,7 +15,7 @@
 //! scenario
 //! measure
 //! setup | slotted
-//! estimate | ideal | overload | crowded | features | measuring
+//! estimate | ideal | overload | crowded | features | measuring | inert
 //! advisor
 //! results
 //! parting | threads
@@ -39,6 +39,7 @@ pub mod faults;
 pub mod features;
 pub mod ideal;
 pub mod ids;
+mod inert;
 pub mod measure;
 mod measuring;
 pub mod nearest;

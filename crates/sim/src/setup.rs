@@ -102,6 +102,7 @@ impl Setup {
             name: entry.name.clone(),
             background: entry.background,
             priority: entry.priority as u8,
+            class: entry.class.unwrap_or(0) as u8,
             kept: entry.connection == Connection::Kept,
             delivers: {
                 let transport = scenario.transport_of(entry);

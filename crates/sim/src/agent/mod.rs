@@ -4,9 +4,11 @@
 //! is its file and its line in the list below; `rcp` is the shortest example. The contract is in `engine/agent.rs`.
 
 mod flows;
+pub mod gains;
 pub mod interval;
 pub mod kind;
 
+use self::gains::Gains;
 use crate::derived::{Longest, Values};
 use crate::engine::agent::{AgentContext, Numbers, PortAgent};
 use crate::engine::packet::{Packet, Record};
@@ -80,6 +82,11 @@ pub trait Settings {
     fn derived(&self, longest: &Longest) -> Values {
         let _ = longest;
         Vec::new()
+    }
+
+    /// The gains of the rule that adapts its rates to spare capacity and queue, if it has one.
+    fn gains(&self) -> Option<Gains> {
+        None
     }
 
     /// Whether answers must go the data's links backwards, so that the agents that the data met see them.

@@ -8,6 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::gains::Gains;
 use super::interval::{self, Intervals};
 use super::{Build, Settings};
 use crate::derived::{Derived, Longest, Values};
@@ -72,6 +73,10 @@ impl RcpPort {
 impl Settings for RcpPort {
     fn serves(&self) -> &'static str {
         "rcp"
+    }
+
+    fn gains(&self) -> Option<Gains> {
+        Some(Gains { alpha: self.alpha, beta: self.beta, interval: None })
     }
 
     fn derived(&self, longest: &Longest) -> Values {

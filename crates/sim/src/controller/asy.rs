@@ -37,6 +37,10 @@ impl Settings for Asy {
         unsuited(fabric)
     }
 
+    fn weights(&self) -> Option<(&'static str, &[f64])> {
+        Some(("normalisation.priorities", &self.normalisation.priorities))
+    }
+
     fn channel(&self) -> Channel {
         self.control.channel(Time::ZERO)
     }

@@ -46,6 +46,10 @@ pub enum Priced {
 }
 
 impl Settings for FlowtuneRates {
+    fn weights(&self) -> Option<(&'static str, &[f64])> {
+        Some(("allocator.weights", &self.allocator.weights))
+    }
+
     fn channel(&self) -> Channel {
         self.control.channel(Time::ZERO)
     }

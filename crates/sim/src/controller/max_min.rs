@@ -36,6 +36,10 @@ impl Settings for MaxMinRates {
         unsuited(fabric)
     }
 
+    fn weights(&self) -> Option<(&'static str, &[f64])> {
+        Some(("filling.priorities", &self.filling.priorities))
+    }
+
     fn channel(&self) -> Channel {
         self.control.channel(Time::ZERO)
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::advice::Unread;
 use crate::balancer::Balancer;
 use crate::derived::Values;
 use crate::engine::controller::{Channel, ControlContext, Controller as Contract, Report};
@@ -94,6 +95,11 @@ pub trait Settings {
         wire_bytes
     }
 
+    /// Fields that the others leave unread: advice names those that a scenario sets.
+    fn unread(&self) -> Vec<Unread> {
+        Vec::new()
+    }
+
     /// How its reports and orders travel.
     fn channel(&self) -> Channel;
 
@@ -104,6 +110,11 @@ pub trait Settings {
 
     /// Why it has no use for a network in which something goes wrong, if it has none.
     fn refuses_faults(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The field with the weights of flows by their priorities, and the weights, if it has such a field.
+    fn weights(&self) -> Option<(&'static str, &[f64])> {
         None
     }
 

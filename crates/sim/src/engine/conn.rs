@@ -29,6 +29,8 @@ pub struct Conn {
     pub background: bool,
     /// Priority, for transports that have priorities; the lowest number goes first.
     pub priority: u8,
+    /// Class of its traffic entry; packets to which the transport gives a higher number have that.
+    pub class: u8,
     /// Its number among the subflows of its flow.
     pub subflow: u8,
     /// Whether it is over: its sender is done, its packets are gone. Only timers and turns keep the slot.
@@ -169,6 +171,7 @@ impl Conn {
             paths_at_source: false,
             background: false,
             priority: 0,
+            class: 0,
             subflow: 0,
             closed: false,
             open: true,
@@ -195,7 +198,10 @@ impl Conn {
     /// The same connection from its beginning, with these ports at its ends.
     pub(super) fn fresh(self, (src_port, dst_port): (LinkId, LinkId)) -> Conn {
         Conn {
-            sender: SenderEnd { class: self.sender.class, ..SenderEnd::new(src_port, self.label) },
+            sender: SenderEnd {
+                class: self.sender.class.max(self.class),
+                ..SenderEnd::new(src_port, self.label)
+            },
             receiver: ReceiverEnd::new(dst_port, reverse_label(self.label)),
             network: InNetwork::NONE,
             ..self

@@ -61,7 +61,8 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     }
 
     fn set_class(&mut self, id: ConnId, class: u8) {
-        self.sender(id).class = class;
+        let least = self.conn(id).class;
+        self.sender(id).class = class.max(least);
     }
 
     #[inline]
@@ -114,7 +115,8 @@ impl<M: Members> Host for Cx<'_, '_, M> {
             Toward::Receiver => (conn.dst, conn.sender.label, conn.sender.path_flags),
             Toward::Sender => (conn.src, conn.receiver.label, conn.receiver.path_flags),
         };
-        let Conn { transport, balancer, paths_at_source, .. } = *conn;
+        let Conn { transport, balancer, paths_at_source, class, .. } = *conn;
+        let header = Header { class: header.class.max(class), ..header };
         let chosen = if paths_at_source { self.choose_path(id, toward) } else { None };
         let (label, path_flags) = chosen.map_or((label, path_flags), |path| (path.label, path.flags));
         Packet {

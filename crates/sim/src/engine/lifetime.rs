@@ -55,6 +55,7 @@ impl<M: Members> Engine<'_, '_, M> {
             balancer: carrier.balancer,
             background,
             priority: carrier.priority,
+            class: carrier.class,
             size: flow.size,
             key,
             start: flow.start,

@@ -22,6 +22,8 @@ pub struct Carrier {
     pub background: bool,
     /// Their priority; the lowest number goes first.
     pub priority: u8,
+    /// The lowest class of their packets at ports.
+    pub class: u8,
     /// Whether those between the same two hosts share a connection.
     pub kept: bool,
     /// Whether they end only when every byte has arrived.

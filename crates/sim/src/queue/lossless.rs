@@ -124,6 +124,10 @@ impl Settings for Lossless {
         &[Feature::Ecn, Feature::Lossless]
     }
 
+    fn classes(&self) -> u32 {
+        CLASSES as u32
+    }
+
     fn begins_at(&self, feature: Feature) -> Option<&'static str> {
         match feature {
             Feature::Ecn => Some("kmin"),

@@ -9,7 +9,7 @@ pub mod waiting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::advice::Advice;
+use crate::advice::{Advice, Unread};
 use crate::derived::{Derivable, Longest, Values};
 use crate::engine::credit::{CLASSES, Credits};
 use crate::engine::discipline::{Discipline, PortContext, Queued};
@@ -91,6 +91,16 @@ pub trait Settings {
     /// Features that transports may need from it.
     fn offers(&self) -> &'static [Feature] {
         &[]
+    }
+
+    /// Fields that the others leave unread: advice names those that a scenario sets.
+    fn unread(&self) -> Vec<Unread> {
+        Vec::new()
+    }
+
+    /// Classes that a port serves apart; 1: it reads no packet's class.
+    fn classes(&self) -> u32 {
+        1
     }
 
     /// The field that has the queue length from which on it does so, for a feature that it offers.

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Build, Feature, Prototypes, Settings};
 use crate::engine::discipline::{Discipline, PortContext, Queued};
+use crate::engine::gate::CLASSES;
 use crate::engine::packet::Packet;
 use crate::ids::PacketId;
 use crate::prototype::{Bound, Factory};
@@ -44,6 +45,10 @@ impl Settings for PythonQueue {
             (false, true) => &[Feature::Trimming],
             (true, true) => &[Feature::Ecn, Feature::Trimming],
         }
+    }
+
+    fn classes(&self) -> u32 {
+        CLASSES as u32
     }
 
     fn acts_on_departure(&self) -> bool {

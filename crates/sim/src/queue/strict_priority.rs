@@ -67,6 +67,10 @@ impl Settings for StrictPriority {
         }
     }
 
+    fn classes(&self) -> u32 {
+        self.classes
+    }
+
     fn begins_at(&self, feature: Feature) -> Option<&'static str> {
         (feature == Feature::Ecn).then_some("threshold")
     }

@@ -49,6 +49,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Optio
     problems.extend(draft.controller(&transports, fabric.as_ref()));
     problems.extend(draft.granted());
     problems.extend(draft.without_deadlines());
+    problems.extend(draft.classes(&transports));
     problems.extend(draft.connections());
     problems.extend(draft.paths());
     problems.extend(draft.endless());

@@ -47,6 +47,11 @@ pub struct Entry {
     #[serde(default)]
     #[schemars(range(max = 7))]
     pub priority: u32,
+    /// Class of the flows' packets at ports (DSCP), replies included: 0 goes first. By default the classes that the
+    /// transport gives its packets, mostly 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 7))]
+    pub class: Option<u32>,
     /// Whether each flow opens a connection of its own, or flows from one host to another share one that is kept.
     #[serde(default)]
     pub connection: Connection,

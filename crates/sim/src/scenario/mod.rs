@@ -7,6 +7,7 @@
 
 mod bounds;
 mod check;
+mod classes;
 mod control;
 mod entry;
 mod files;

@@ -20,7 +20,7 @@ pub mod tagging;
 use serde_json::Value;
 
 use self::frame::{Frame, udp_frame};
-use crate::advice::Advice;
+use crate::advice::{Advice, Unread};
 use crate::agent::Agent;
 use crate::balancer::Balancer;
 use crate::derived::{Longest, Values};
@@ -224,6 +224,16 @@ pub trait Settings {
         [true; CLASSES]
     }
 
+    /// Whether it reads the priorities of flows, or the controller that it obeys may.
+    fn reads_priority(&self) -> bool {
+        false
+    }
+
+    /// The field by which it gives its packets classes of its own, if it does.
+    fn classifies_by(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether its connections can be kept: see [`Endpoint::connect`].
     fn keeps(&self) -> bool {
         false
@@ -259,6 +269,11 @@ pub trait Settings {
     /// Allowed settings of its fields that are probably not meant; the fields are at that path.
     fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
         let _ = (path, longest);
+        Vec::new()
+    }
+
+    /// Fields that the others leave unread: advice names those that a scenario sets.
+    fn unread(&self) -> Vec<Unread> {
         Vec::new()
     }
 

@@ -69,6 +69,10 @@ fn yes() -> bool {
 }
 
 impl Settings for PythonTransport {
+    fn reads_priority(&self) -> bool {
+        true
+    }
+
     fn needs(&self) -> &'static [Feature] {
         match (self.needs_marks, self.needs_trimming) {
             (false, false) => &[],

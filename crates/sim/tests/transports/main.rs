@@ -4,6 +4,7 @@
 mod common;
 
 mod central;
+mod classes;
 mod controllers;
 mod cubic;
 mod d2tcp;
@@ -11,6 +12,7 @@ mod d3;
 mod daq;
 mod dcqcn;
 mod dctcp;
+mod gains;
 mod hedera;
 mod kept;
 mod mptcp;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::LINKS;
+use crate::agent::gains::Gains;
 use crate::agent::{Settings, interval};
 use crate::derived::{Derived, Longest, Values};
 use crate::units::{Rate, Time};
@@ -73,6 +74,10 @@ impl Default for D3Port {
 impl Settings for D3Port {
     fn serves(&self) -> &'static str {
         "d3"
+    }
+
+    fn gains(&self) -> Option<Gains> {
+        Some(Gains { alpha: self.alpha, beta: self.beta, interval: self.interval.given() })
     }
 
     fn derived(&self, longest: &Longest) -> Values {

@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::weights::{Claim, Weights, weight};
+use super::gains::Gains;
 use super::interval::{self, Intervals};
 use super::{Build, Settings, kind};
 use crate::derived::{Derived, Longest, Values};
@@ -74,6 +75,10 @@ impl Default for RacsPort {
 impl Settings for RacsPort {
     fn serves(&self) -> &'static str {
         "racs"
+    }
+
+    fn gains(&self) -> Option<Gains> {
+        Some(Gains { alpha: self.alpha, beta: self.beta, interval: None })
     }
 
     fn derived(&self, longest: &Longest) -> Values {

@@ -127,6 +127,10 @@ impl Settings for Dcqcn {
         if self.lossless { &[Feature::Ecn, Feature::Lossless] } else { &[Feature::Ecn] }
     }
 
+    fn classifies_by(&self) -> Option<&'static str> {
+        Some("data_class")
+    }
+
     fn recommended_queue(&self) -> Queue {
         Lossless::default().into()
     }

@@ -19,7 +19,7 @@ use self::receiver::Receiver;
 use self::scores::PathPenalty;
 use self::sender::{BACKSTOP, Sender};
 use super::{Framing, Settings, audit_ranges};
-use crate::advice::{self, Advice};
+use crate::advice::{self, Advice, Unread};
 use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
 use crate::derived::{Derived, Longest, Values};
@@ -236,6 +236,18 @@ impl Settings for Ndp {
 
     fn recommended_queue(&self) -> Queue {
         NdpPort::default().into()
+    }
+
+    fn reads_priority(&self) -> bool {
+        matches!(self.pull_order, PullOrder::Strict | PullOrder::Weighted)
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        Unread::among([
+            ("pull_weights", self.pull_order == PullOrder::Weighted, "pull_order = \"weighted\""),
+            ("pull_turns", self.pull_order != PullOrder::Fifo, "pull_order = \"fair\""),
+            ("backstop_repeats", self.backstop, "backstop = true"),
+        ])
     }
 
     fn chooses_paths(&self) -> Option<&'static str> {

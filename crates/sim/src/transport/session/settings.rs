@@ -167,6 +167,10 @@ impl<T: OverTcp> Settings for T {
         self.tcp().needs()
     }
 
+    fn classifies_by(&self) -> Option<&'static str> {
+        self.tcp().tagging.as_ref().map(|_| "tcp.tagging")
+    }
+
     fn recommended_queue(&self) -> Queue {
         self.tcp().recommended_queue()
     }

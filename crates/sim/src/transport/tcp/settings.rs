@@ -294,6 +294,10 @@ impl Settings for Tcp {
         }
     }
 
+    fn classifies_by(&self) -> Option<&'static str> {
+        self.tagging.as_ref().map(|_| "tagging")
+    }
+
     fn recommended_queue(&self) -> Queue {
         match (self.echo().is_some(), self.tagging.is_some()) {
             (_, true) => StrictPriority::default().into(),

@@ -1,0 +1,155 @@
+//! Advice on settings that have no effect, because another setting leaves them unread.
+//!
+//! A member of a list names such fields of its own (`Settings::unread`); priorities and classes of traffic entries depend
+//! on transport, controller and queue, and are compared here. Only fields that differ from their defaults get advice.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::advice::{Advice, Unread};
+use crate::queue::Queue;
+use crate::scenario::{Entry, Scenario};
+use crate::transport::Transport;
+
+/// All advice on settings of a scenario that have no effect.
+pub fn advice(scenario: &Scenario) -> Vec<Advice> {
+    let mut found = Vec::new();
+    for entry in &scenario.traffic {
+        let transport = scenario.transport_of(entry);
+        let path = scenario.transport_path(entry);
+        found.extend(unread(&path, transport.name(), transport, &transport.unread()));
+    }
+    if let Some(queue) = &scenario.queue {
+        found.extend(unread("queue", queue.name(), queue, &queue.unread()));
+    }
+    if let Some(controller) = &scenario.controller {
+        found.extend(unread("controller", controller.name(), controller, &controller.unread()));
+    }
+    found.extend(scenario.traffic.iter().filter_map(|entry| priority(scenario, entry)));
+    let queue = scenario.queue();
+    found.extend(scenario.traffic.iter().filter_map(|entry| class(&queue, entry)));
+    found.extend(one_class(scenario, &queue));
+    found
+}
+
+/// Fields that a member leaves unread and that do not have their defaults.
+fn unread<T: Serialize + DeserializeOwned>(
+    path: &str,
+    name: &str,
+    member: &T,
+    fields: &[Unread],
+) -> Vec<Advice> {
+    let plain = |member: &T| serde_json::to_value(member).unwrap_or_default();
+    let given = plain(member);
+    // One that needs more than its name has no defaults to compare with.
+    let default = T::deserialize(json!({ name: {} })).map_or(Value::Null, |member| plain(&member));
+    let differs = |unread: &&Unread| {
+        let at = format!("/{name}/{}", unread.field.replace('.', "/"));
+        given.pointer(&at) != default.pointer(&at)
+    };
+    let told = |unread: &Unread| Advice {
+        path: format!("{path}.{name}.{}", unread.field),
+        message: format!("has no effect: it is read only with {}", unread.unless),
+        write: format!("{path}.{name}.{}", unread.unless),
+    };
+    fields.iter().filter(differs).map(told).collect()
+}
+
+/// A priority that nothing reads, or that all flows share.
+fn priority(scenario: &Scenario, entry: &Entry) -> Option<Advice> {
+    if entry.priority == 0 {
+        return None;
+    }
+    let transport = scenario.transport_of(entry);
+    let given = |message: String, write: String| {
+        Some(Advice { path: format!("traffic.{}.priority", entry.name), message, write })
+    };
+    if let Some(controller) = scenario.controller.as_ref().filter(|_| transport.needs_controller()) {
+        let at = format!("controller.{}", controller.name());
+        let Some((field, weights)) = controller.weights() else {
+            return given(
+                format!("has no effect: {at} does not read it"),
+                format!("traffic.{}.priority = 0", entry.name),
+            );
+        };
+        let weight = |entry: &Entry| weights.get(entry.priority as usize).copied().unwrap_or(1.0);
+        return if scenario.traffic.iter().all(|other| weight(other) == weight(entry)) {
+            given(
+                format!("has no effect: by {at}.{field} all flows have the weight {}", weight(entry)),
+                format!("{at}.{field} = [4.0, 1.0], a weight for each priority from 0 on"),
+            )
+        } else {
+            None
+        };
+    }
+    if !transport.reads_priority() {
+        let ports =
+            format!("traffic.{}.class = {}, with queue = \"strict-priority\"", entry.name, entry.priority);
+        let at = format!("{}.{}", scenario.transport_path(entry), transport.name());
+        let pulls = format!("{at}.pull_order = \"strict\"");
+        let write = if let Transport::Ndp(_) = transport { pulls } else { ports };
+        return given(
+            format!("has no effect: {at} does not read it, and ports serve packets by their class"),
+            write,
+        );
+    }
+    let alike = |other: &Entry| {
+        scenario.transport_of(other).name() != transport.name() || other.priority == entry.priority
+    };
+    if scenario.traffic.iter().all(alike) {
+        let message = format!("has no effect: all flows that {} orders have it", transport.name());
+        return given(message, format!("traffic.{}.priority = 0", entry.name));
+    }
+    None
+}
+
+/// A class that ports do not distinguish.
+fn class(queue: &Queue, entry: &Entry) -> Option<Advice> {
+    let (class, name) = (entry.class?, queue.name());
+    let classes = queue.classes();
+    if class < classes && classes > 1 {
+        return None;
+    }
+    let message = match classes {
+        1 => format!("has no effect: ports with the queue \"{name}\" do not read the class of packets"),
+        _ => format!(
+            "the queue \"{name}\" has {classes} classes: packets of class {class} go with the last, {}",
+            classes - 1
+        ),
+    };
+    let write = match queue {
+        Queue::StrictPriority(_) => format!("queue.strict-priority.classes = {}", class.max(1) + 1),
+        _ => "queue = \"strict-priority\"".to_string(),
+    };
+    Some(Advice { path: format!("traffic.{}.class", entry.name), message, write })
+}
+
+/// A queue of several classes, all of whose packets have the same.
+fn one_class(scenario: &Scenario, queue: &Queue) -> Option<Advice> {
+    let mut classes = BTreeSet::new();
+    for entry in &scenario.traffic {
+        let transport = scenario.transport_of(entry);
+        if transport.classifies_by().is_some() || matches!(transport, Transport::PythonTransport(_)) {
+            return None;
+        }
+        classes.insert(entry.class.unwrap_or(0));
+    }
+    let given = scenario.traffic.iter().find(|entry| entry.class.is_some());
+    let path = match (queue, given) {
+        (Queue::StrictPriority(_), None) => "queue.strict-priority.classes".to_string(),
+        (_, Some(entry)) => format!("traffic.{}.class", entry.name),
+        _ => return None,
+    };
+    let last = scenario.traffic.last()?;
+    (classes.len() == 1 && queue.classes() > 1).then(|| Advice {
+        path,
+        message: format!(
+            "has no effect: all packets have class {}, and a port serves them in the order in which they come",
+            classes.first().copied().unwrap_or_default()
+        ),
+        write: format!("traffic.{}.class = {}", last.name, 1 - last.class.unwrap_or(0).min(1)),
+    })
+}
