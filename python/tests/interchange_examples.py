@@ -5,8 +5,10 @@ from hypothesis import strategies as st
 from flowyard.interchange import (
     cable_table,
     columns,
+    containerlab,
     flow_table,
     graphs,
+    hpcc_config,
     hpcc_flow,
     hpcc_topology,
     htsim_cm,
@@ -129,6 +131,18 @@ graph [
 """
 FLOW_TABLE = "src,dst,size,start_us\n3,7,10000,0\n2,5,1460,12.5\n"
 CABLE_TABLE = "Side A Device,Side B Device,Speed,Delay (us)\nh0,s,10G,1\nh1,s,10G,0.5\n"
+LAB = """\
+name: tiny
+topology:
+  nodes:
+    leaf1: { kind: linux }
+    h1: { kind: linux }
+    h2: { kind: linux }
+  links:
+    - endpoints: ["leaf1:e1", "h1:eth1"]
+    - endpoints: ["leaf1:e2", "h2:eth1"]
+"""
+CONFIG = "PACKET_PAYLOAD_SIZE 1000\nSIMULATOR_STOP_TIME 4.00\nCC_MODE 1\nRATE_AI 50Mb/s\nKMIN_MAP 1 25000000000 100\n"
 EXAMPLES = {
     "htsim-cm": CM,
     "htsim-topo": TOPO,
@@ -139,6 +153,8 @@ EXAMPLES = {
     "gml": GML,
     "flow-table": FLOW_TABLE,
     "cable-table": CABLE_TABLE,
+    "containerlab": LAB,
+    "hpcc-config": CONFIG,
     "cdf": "0 0\n10000 15\n30000000 100\n",
 }
 
@@ -154,6 +170,8 @@ READERS = {
         source, flow_table.Reading(columns.named(["src", "dst", "size", "start_us"], columns.FLOWS), skip=1)
     ),
     "cable-table": lambda source: cable_table.read(source, hosts="leaves"),
+    "containerlab": lambda source: containerlab.read(source, hosts="leaves", rate="1Gbps", delay="1us"),
+    "hpcc-config": lambda source: hpcc_config.read(source).parts("dcqcn", None, None),
 }
 
 

@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from conftest import PATIENCE_S, SMALL
@@ -159,10 +160,10 @@ class Ground:
                 self.made.add(words)
         return self.home
 
-    def begin(self, folder: Path, words: str, **more: object) -> "subprocess.Popen[str]":
+    def begin(self, folder: Path, words: str, **more: Any) -> "subprocess.Popen[str]":
         """A command in the background, in a group of its own."""
         environment = os.environ | {"PYTHONWARNINGS": "ignore", "PYTHONDONTWRITEBYTECODE": "1"}
-        environment |= more.pop("env", {})  # type: ignore[call-overload]
+        environment |= more.pop("env", {})
         command = [sys.executable, "-m", "flowyard", *words.format(home=self.home).split()]
         return subprocess.Popen(
             command,
@@ -172,10 +173,10 @@ class Ground:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            **more,  # type: ignore[call-overload]
+            **more,
         )
 
-    def run(self, folder: Path, words: str, **more: object) -> "subprocess.CompletedProcess[str]":
+    def run(self, folder: Path, words: str, **more: Any) -> "subprocess.CompletedProcess[str]":
         """A command to its end."""
         process = self.begin(folder, words, **more)
         try:

@@ -114,6 +114,45 @@ def _retyped(content: bytes, chance: random.Random) -> bytes:
     return json.dumps(document).encode()
 
 
+# First lines of HPCC's relatives, with capacities and without, and a count alone.
+HEADS = [
+    b"4 1 3",
+    b"4 1 1 3",
+    b"4 1 1 3 100000000000 400000000000",
+    b"6 4 1 1 8 H100",
+    b"2",
+    b"Nodes 4 Connections 2",
+]
+PROSE = [
+    b"\nsrc dst rate delay error_rate\n...\n",
+    b"\nFirst line: number of flows\n",
+    b"\n{host 0: 10.0.0.1}\n",
+]
+
+
+def shaped(content: bytes, chance: random.Random) -> bytes:
+    """The same in a shape that other machines and forks give it."""
+    kind = chance.choice(("windows", "tabs", "blanks", "prose", "head", "count"))
+    if kind == "windows":
+        return content.replace(b"\n", b"\r\n")
+    if kind == "tabs":
+        return content.replace(b" ", b"\t")
+    if kind == "blanks":
+        return content.replace(b" ", b"   ").replace(b"\n", b" \n\n")
+    if kind == "prose":
+        return content + chance.choice(PROSE)
+    first, _, rest = content.partition(b"\n")
+    if kind == "head":
+        return chance.choice(HEADS) + b"\n" + rest
+    # One more or one less than there is.
+    off = chance.choice((-1, 1))
+    return (
+        re.sub(rb"[0-9]{1,18}", lambda found: b"%d" % max(0, int(found[0]) + off), first, count=1)
+        + b"\n"
+        + rest
+    )
+
+
 CHANGES = (
     _flip,
     _delete,
@@ -121,6 +160,8 @@ CHANGES = (
     _insert,
     _lines,
     _lines,
+    shaped,
+    shaped,
     _replaced(rb"-?[0-9][0-9.]*", NUMBERS),
     _replaced(rb"-?[0-9][0-9.]*", NUMBERS),
     _retyped,

@@ -6,12 +6,14 @@ the same ones every time. The engine's own parsers are fuzzed in crates/sim/test
 
 import os
 import tomllib
+from random import Random
 
 import pytest
 from conftest import SMALL
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from interchange_examples import EXAMPLES, READERS, source
+from mutations import shaped
 
 import flowyard as fy
 from flowyard import cli, slotted
@@ -110,7 +112,14 @@ def edited(draw, text):
         else:
             place = draw(st.integers(0, len(lines[at])))
             lines[at] = lines[at][:place] + draw(st.text(max_size=5)) + lines[at][place:]
-    return "\n".join(lines)
+    text = "\n".join(lines)
+    # As other machines and forks write it.
+    seed = draw(st.integers(0, 99))
+    return (
+        text
+        if seed < 50
+        else shaped(text.encode("utf-8", "replace"), Random(seed)).decode("utf-8", "replace")
+    )
 
 
 def anything_like(text):

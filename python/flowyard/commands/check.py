@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks and prints; executes at most a moment of a run."""
-    from flowyard import _native, forecast, memory, results, scenarios
+    from flowyard import _native, drawn, forecast, memory, results, scenarios
     from flowyard.terminal.exits import COMPLETE
     from flowyard.text import room
 
@@ -38,9 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
     resolved = checked.resolved(whole=True)
     needs, derived, advice, window = checked.outlook()
     advice = [*advice, *_stuck(resolved["traffic"])]
+    flows = drawn.entries(checked, resolved)
     speed = forecast.speed(checked, needs)
     if arguments.json:
         said = {
+            "drawn": flows,
             "derived": derived,
             "advice": advice,
             "window": window,
@@ -59,6 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
     for entry in resolved["traffic"]:
         own = {key: value for key, value in entry.items() if shared.get(key) != value}
         _part("traffic", inline(own))
+    for row in flows:
+        _part("drawn", drawn.said(row))
     for field, value in derived.items():
         _part("derived", f"{field} = {inline(value)}")
     _part("measured", forecast.measuring(window))

@@ -5,6 +5,7 @@ the two dialects that say what they are: HPCC's, in percent, whose generator wan
 ascending and the first share 0, and TrafficGenerator's, in fractions, from 0 to 1.
 """
 
+import itertools
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -57,6 +58,17 @@ def compare_mean(source: Source, found: dict[str, Any], *, told: bool, notes: li
         )
     if not close:
         notes.append(f"the file states a mean of {said:g}, its points have {mean:g} bytes, which counts")
+
+
+def told_mean(found: dict[str, Any], notes: list[str]) -> None:
+    """A note where the mean of the flows that are drawn is not that of the lines between the points."""
+    points = found["points"]
+    plain = points[0][0] * points[0][1] / 100
+    for (low, share), (high, until) in itertools.pairwise(points):
+        plain += (low + high) / 2 * (until - share) / 100
+    if abs(plain - found["mean_bytes"]) > MEAN_CLOSE * found["mean_bytes"]:
+        what = f"flows have whole bytes, one at least: their mean is {found['mean_bytes']:g} bytes"
+        notes.append(f"{what}, that of the lines between the points {plain:g}")
 
 
 def write(points: Sequence[Point], *, percent: bool) -> str:

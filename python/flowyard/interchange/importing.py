@@ -447,6 +447,7 @@ class _Import:
         options = self.options
         found = cdf.read(source, options.dialect, options.packet_bytes, options.interpolation)
         cdf.compare_mean(source, found, told=bool(options.dialect or options.packet_bytes), notes=self.notes)
+        cdf.told_mean(found, self.notes)
         self.facts |= {key: found[key] for key in ("mean_bytes", "dialect", "interpolation")}
         self.facts["points"] = len(found["points"])
         return {"sizes": {"cdf": {"points": [list(point) for point in found["points"]]}}}

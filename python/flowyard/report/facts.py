@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Of a longer list only so many members are shown.
 LIST_SHOWN = 6
+# The flows of a run are told apart from their distribution if their mean is off by more than that share.
+MEAN_CLOSE = 0.02
 
 
 @dataclass(frozen=True)
@@ -297,6 +299,9 @@ def _entry(i: int, run: "Run") -> Cell:
     parts.append(
         f"sizes {inline(entry['sizes'])}" + (f", mean {text.size(mean)}" if mean is not None else "")
     )
+    own = run.flows.filter(run.flows["tag"] == entry["name"])["size_bytes"].mean()
+    if mean and isinstance(own, float) and abs(own - mean) > MEAN_CLOSE * mean:
+        parts.append(f"mean of the flows of this run {text.size(own)}")
     if drawn.get("background"):
         parts.append("in the background")
     if entry.get("deadline"):
