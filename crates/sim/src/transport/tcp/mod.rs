@@ -17,7 +17,7 @@ mod settings;
 
 use self::receiver::{DELAYED_ACK, Receiver};
 use self::sender::{PACE, RETRANSMIT, Sender};
-pub use self::settings::{Growth, Halves, IdleRestart, Preset, Tcp};
+pub use self::settings::{Duplicates, Growth, Halves, IdleRestart, Preset, Tcp};
 use super::audit_ranges;
 use super::source::Messages;
 use crate::engine::conn::Conn;
@@ -156,12 +156,15 @@ mod tests {
 
     /// A flow of a hundred segments of 1000 B, and the first window.
     fn started(initial_window: u32, delayed_ack: u32) -> (FakeHost, Model, Vec<Packet>) {
+        started_with(initial_window, Tcp { delayed_ack, ..Tcp::default() })
+    }
+
+    fn started_with(initial_window: u32, config: Tcp) -> (FakeHost, Model, Vec<Packet>) {
         let config = Tcp {
             mss: Bytes(1000),
             handshake: false,
             initial_window: Derived::Given(initial_window),
-            delayed_ack,
-            ..Tcp::default()
+            ..config
         };
         let mut host = FakeHost::pair(100_000);
         let mut model = Model::new(vec![config], &host.fabric());
@@ -203,6 +206,25 @@ mod tests {
         let again = host.sends(&mut model, FLOW, 99);
         assert_eq!(numbers(&again), [3, 13]);
         assert_eq!(round(&mut host, &mut model, &again[0]), (10_000, 5_000));
+    }
+
+    /// The same where duplicates are SACKs: the third leaves a window of 5, and it and five more take the segments 1 to 6
+    /// for arrived, so that 0 goes again, and of new ones only 10. The acknowledgement of three shows that 3 was not there:
+    /// it goes again, and 4 to 7 are out of the flight, which leaves room for 11. The full one leaves 10 and 11: three
+    /// segments.
+    #[test]
+    fn duplicates_may_stand_for_sacks() {
+        let config = Tcp { delayed_ack: 1, duplicates: Duplicates::Sacks, ..Tcp::default() };
+        let (mut host, mut model, packets) = started_with(10, config);
+        let arrives = [1, 2, 4, 5, 6, 7, 8, 9];
+        let windows = arrives.map(|number| round(&mut host, &mut model, &packets[number]).1 / 1000);
+        assert_eq!(windows, [10, 10, 5, 5, 5, 5, 5, 5]);
+        let again = host.sends(&mut model, FLOW, 99);
+        assert_eq!(numbers(&again), [0, 10]);
+        assert_eq!(round(&mut host, &mut model, &again[0]), (3_000, 5_000));
+        let again = host.sends(&mut model, FLOW, 99);
+        assert_eq!(numbers(&again), [3, 11]);
+        assert_eq!(round(&mut host, &mut model, &again[0]), (10_000, 3_000));
     }
 
     /// Karn: the acknowledgement of a segment that was sent twice, 100 us after the second time, is no sample, and the

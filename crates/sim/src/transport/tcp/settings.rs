@@ -94,6 +94,8 @@ pub struct Tcp {
     pub timestamps: bool,
     /// The quantity that a loss halves.
     pub loss_halves: Halves,
+    /// What a duplicate acknowledgement stands for in a recovery, and under `limited_transmit` before it.
+    pub duplicates: Duplicates,
     /// Lower bound of the slow-start threshold after a loss, in segments (RFC 5681: 2; htsim's MPTCP: 1).
     #[schemars(range(min = 1, max = 1000))]
     pub min_ssthresh: u32,
@@ -146,6 +148,18 @@ pub enum Halves {
     Pipe,
     /// The congestion window (htsim, ns-2).
     Window,
+}
+
+/// What a duplicate acknowledgement stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Duplicates {
+    /// A segment that has left the network: the window is larger by one until the recovery ends (RFC 5681, RFC 6582).
+    Inflate,
+    /// A SACK of the first segment behind the missing one that has none yet: it is not in flight, also after the recovery.
+    /// If it turns out to be missing, it goes again, and the guess passes on to the next one (ns-3 without SACK). Where
+    /// packets overtake each other, far more than the window stays in flight.
+    Sacks,
 }
 
 /// The window after an idle time longer than the retransmission timeout.
@@ -243,6 +257,7 @@ impl Default for Tcp {
             rto_granularity: Time::ZERO,
             timestamps: false,
             loss_halves: Halves::Flight,
+            duplicates: Duplicates::Inflate,
             min_ssthresh: 2,
             growth: Growth::Acks,
             window_validation: false,

@@ -7,7 +7,7 @@ use crate::ids::ConnId;
 use crate::transport::source::Source;
 use crate::transport::tcp::congestion::{Ack, Cause, Control, Recovery, Siblings, Step};
 use crate::transport::tcp::reduction::Reduction;
-use crate::transport::tcp::{Halves, Tcp, kind};
+use crate::transport::tcp::{Duplicates, Halves, Tcp, kind};
 use crate::units::Time;
 
 impl Sender {
@@ -57,7 +57,7 @@ impl Sender {
             let mut restart_timer = true;
             let grows = !self.heard.listens || self.on_echo(&ack, source);
             if self.recovering {
-                restart_timer = self.on_recovery_ack(&ack);
+                restart_timer = self.on_recovery_ack(&ack, config);
             } else {
                 self.dupacks = 0;
                 if self.reduction.is_some() {
@@ -66,6 +66,9 @@ impl Sender {
                     ack.may_grow = grows && (!config.window_validation || self.window.limits());
                     self.control.on_ack(&mut self.window, &ack, source);
                 }
+            }
+            if config.duplicates == Duplicates::Sacks {
+                self.correct_guesses(ack.acked);
             }
             if self.una == self.end {
                 self.timer.clear();
@@ -166,10 +169,29 @@ impl Sender {
         }
     }
 
+    /// One more segment behind the first one is taken to have arrived, if there is one.
+    fn guess(&mut self) {
+        let mss = self.window.mss;
+        let behind = (self.end_seq - self.una_seq).saturating_sub(mss);
+        self.guessed = (self.guessed + mss).min(behind);
+    }
+
+    /// So many bytes are acknowledged: the first segment, and others. What is first now has not arrived: if that was a guess,
+    /// it passes on to the next segment.
+    fn correct_guesses(&mut self, acked: u64) {
+        let wrong = self.guessed >= acked;
+        self.guessed = self.guessed.saturating_sub(acked);
+        if wrong && self.una < self.end {
+            self.guess();
+            self.repair = true;
+        }
+    }
+
     /// Whether to restart the timer.
-    fn on_recovery_ack(&mut self, ack: &Ack) -> bool {
+    fn on_recovery_ack(&mut self, ack: &Ack, config: &Tcp) -> bool {
         let full = ack.una >= self.recover;
         let first_partial = !full && !self.partial_seen;
+        let before = self.window.cwnd;
         match self.control.on_recovery_ack(&mut self.window, ack, Recovery { full, first_partial }) {
             Step::Leave => {
                 self.recovering = false;
@@ -180,6 +202,10 @@ impl Sender {
             Step::Repair { restart_timer } => {
                 self.partial_seen = true;
                 self.repair = true;
+                if config.duplicates == Duplicates::Sacks {
+                    // It was not inflated.
+                    self.window.cwnd = before;
+                }
                 restart_timer
             }
         }
@@ -187,19 +213,27 @@ impl Sender {
 
     fn on_duplicate_ack(&mut self, ack: &Ack, config: &Tcp, source: &impl Source) {
         self.dupacks += 1;
-        if self.recovering {
+        let sacks = config.duplicates == Duplicates::Sacks;
+        if sacks && (self.recovering || config.limited_transmit && self.dupacks < config.dupack_threshold) {
+            self.guess();
+        } else if self.recovering {
             self.control.on_duplicate(&mut self.window, ack);
         } else if self.dupacks == config.dupack_threshold
             && (self.una_seq >= self.recover || !self.control.distrusts_duplicates())
         {
             // RFC 5681, 3.2, step 2: data sent by limited transmit does not count.
-            self.window.flight -= self.limited;
+            let beyond = if sacks { self.guessed } else { self.limited };
+            self.window.flight = self.window.flight.saturating_sub(beyond);
             self.window.flight = self.let_go(source);
             if self.window.halves == Halves::Pipe {
                 self.window.flight = self.window.flight.saturating_sub(self.window.mss);
             }
             self.end_reduction();
             self.on_congestion_event(Cause::FastRetransmit { dupacks: self.dupacks }, source, ack.now);
+            if sacks {
+                self.window.cwnd = self.window.ssthresh;
+                self.guess();
+            }
             self.recovering = true;
             self.partial_seen = false;
             self.recover = self.end_seq;

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use super::congestion::{self, Cause, CongestionEvent, Control, Progress, Window};
 use super::ecn::Heard;
 use super::reduction::Reduction;
-use super::{Halves, IdleRestart, Tcp, kind};
+use super::{Duplicates, Halves, IdleRestart, Tcp, kind};
 use crate::engine::host::{Host, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
@@ -59,6 +59,8 @@ pub struct Sender {
     repair: bool,
     /// Bytes sent beyond the window by limited transmit since the last acknowledgement of new data.
     limited: u64,
+    /// Bytes behind the first unacknowledged segment that duplicates are taken to have acknowledged (`Duplicates::Sacks`).
+    guessed: u64,
     rtt: Rtt,
     /// Timeouts since the last round-trip sample: each doubles the next one.
     backoff: u32,
@@ -122,6 +124,7 @@ impl Sender {
             recover: 0,
             repair: false,
             limited: 0,
+            guessed: 0,
             rtt: Rtt::default(),
             backoff: 0,
             expired: None,
@@ -230,7 +233,11 @@ impl Sender {
     /// How far beyond `una_seq` may be sent now.
     fn allowance(&self, config: &Tcp) -> u64 {
         let limited = config.limited_transmit && !self.recovering && self.dupacks < config.dupack_threshold;
-        let extra = if limited { u64::from(self.dupacks.min(2)) * self.window.mss } else { 0 };
+        let extra = match config.duplicates {
+            Duplicates::Inflate if limited => u64::from(self.dupacks.min(2)) * self.window.mss,
+            Duplicates::Inflate => 0,
+            Duplicates::Sacks => self.guessed,
+        };
         (self.window.cwnd + extra).min(config.receive_window.0)
     }
 
@@ -397,6 +404,7 @@ impl Sender {
         }
         self.window.flight = self.next_seq - self.una_seq;
         self.limited = 0;
+        self.guessed = 0;
         let first = self.expired.replace(self.una) != Some(self.una);
         if self.recovering {
             // Without the inflation for segments that have left the network; so does htsim.
