@@ -6,6 +6,7 @@
 
 mod common;
 mod fuzz;
+mod generate;
 
 use std::sync::LazyLock;
 
@@ -14,9 +15,9 @@ use flowyard_sim::engine::finished::{Limit, Status};
 use flowyard_sim::engine::progress::Progress;
 use flowyard_sim::results::Outcome;
 use flowyard_sim::scenario::{self, Format, Scenario, no_files};
-use flowyard_sim::traffic::window::Rule;
 use flowyard_sim::{simulate_on, slotted};
 use fuzz::{Draw, put};
+use generate::judge::is_sound;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
@@ -100,44 +101,6 @@ fn run(scenario: &Scenario, agenda: Agenda) -> Option<(Outcome, bool)> {
     Some((outcome, !stopped))
 }
 
-/// What must hold of whatever was run.
-fn is_sound(outcome: &Outcome) -> Result<(), TestCaseError> {
-    prop_assert_eq!(&outcome.violations, &Vec::<String>::new(), "what the audit found");
-    let whole = common::Run(outcome.clone());
-    let (sizes, delivered) = (whole.flow_cells("size_bytes"), whole.flows("delivered_bytes"));
-    let (completed, fct) = (whole.flows("completed"), whole.flow_cells("fct_ps"));
-    // Messages of a kept connection complete in order: one that is there may wait for one before it.
-    let (tags, starts) = (common::words(&outcome.flows, "tag"), whole.flow_cells("start_ps"));
-    let (src, dst) = (whole.flows("src"), whole.flows("dst"));
-    let waits = |row: usize| {
-        let together = |other: &usize| {
-            (&tags[row], src[row], dst[row]) == (&tags[*other], src[*other], dst[*other])
-                && starts[*other] <= starts[row]
-        };
-        (0..delivered.len()).filter(together).any(|other| sizes[other] > Some(delivered[other]))
-    };
-    for row in 0..delivered.len() {
-        match sizes[row] {
-            Some(size) => {
-                prop_assert!(delivered[row] <= size, "flow {} got {} of {} bytes", row, delivered[row], size);
-                let arrived = delivered[row] == size;
-                prop_assert!(completed[row] == u64::from(arrived) || arrived && waits(row), "flow {}", row);
-            }
-            None => prop_assert_eq!(completed[row], 0, "flow {} has no end", row),
-        }
-        prop_assert_eq!(completed[row] == 1, fct[row].is_some(), "flow {}", row);
-    }
-    let sum = |values: Vec<u64>| values.into_iter().sum::<u64>();
-    let of_links = [sum(whole.links("drops")), sum(whole.links("trims"))];
-    let of_run = [whole.counters().drops, whole.counters().trims];
-    // Those of links are of the measuring window.
-    match outcome.summary.measured.rule {
-        Rule::All => prop_assert_eq!(of_links, of_run),
-        _ => prop_assert!(of_links[0] <= of_run[0] && of_links[1] <= of_run[1]),
-    }
-    Ok(())
-}
-
 /// The same tables and the same end.
 fn agree(one: &Outcome, other: &Outcome, what: &str) -> Result<(), TestCaseError> {
     prop_assert_eq!(&one.summary.digest, &other.summary.digest, "{}", what);
@@ -152,7 +115,7 @@ proptest! {
     fn random_scenarios_run(golden in any::<Index>(), changes in prop::collection::vec(any::<u64>(), 0..7)) {
         let Some(scenario) = changed(golden.get::<Value>(&GOLDENS), &changes) else { return Ok(()) };
         let Some((outcome, whole)) = run(&scenario, Agenda::Calendar) else { return Ok(()) };
-        is_sound(&outcome)?;
+        is_sound(&outcome).map_err(TestCaseError::fail)?;
         prop_assert!(whole || outcome.summary.status == Status::Interrupted);
         if whole {
             agree(&outcome, &run(&scenario, Agenda::Heap).expect("it was not refused").0, "another calendar")?;

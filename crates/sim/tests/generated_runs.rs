@@ -1,8 +1,9 @@
 //! Random legal scenarios over all members, each run in all ways that must not change a result: audited and not, with
 //! either implementation of ports, in two to four parts.
 //!
-//! `FLOWYARD_FUZZ` is the number of scenarios, `PROPTEST_RNG_SEED` their seed. A scenario with a fault is reduced and
-//! written to `out/fuzz`. Each scenario has a member that is its own, in turns over all that the schema lists; a member
+//! `FLOWYARD_FUZZ` is the number of scenarios, `PROPTEST_RNG_SEED` their seed, and `FLOWYARD_FUZZ_FIRST` the number of the
+//! first one. A scenario with a fault is reduced and written to `out/fuzz`; `FLOWYARD_FUZZ_FILE=FILE` runs that one in all
+//! ways. Each scenario has a member that is its own, in turns over all that the schema lists; a member
 //! that none had in the end is an error.
 
 mod common;
@@ -15,15 +16,18 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use flowyard_sim::random::mix;
 use generate::judge::{self, Fault, OTHERS, Verdict, Way, judge};
-use generate::members::{self, Ways};
+use generate::members::{self, Step};
 use generate::reduce::reduce;
 use generate::{SCHEMA, world};
 use serde_json::Value;
 
 /// Scenarios without `FLOWYARD_FUZZ`.
 const COUNT: usize = 2000;
-/// So many faults are reduced and shown.
+/// Further attempts for a member that no scenario had.
+const RETRIES: usize = 40;
+/// So many faults are shown.
 const SHOWN: usize = 20;
 /// Members that no scenario of a network, its flows and a run can have here, with the reason.
 const WITHOUT: &[(&str, &str)] = &[];
@@ -54,6 +58,9 @@ fn generated_scenarios_agree_in_all_ways() {
     judge::quiet_runs();
     judge::be_loud();
     let started = Instant::now();
+    if let Ok(file) = std::env::var("FLOWYARD_FUZZ_FILE") {
+        return judge_file(&file);
+    }
     let tally = run_all(seed, first..first + count);
     let seconds = started.elapsed().as_secs_f64();
     report(&tally, count, seconds);
@@ -65,10 +72,30 @@ fn generated_scenarios_agree_in_all_ways() {
     assert!(count < COUNT || missing.is_empty(), "never drawn: {}", missing.join(", "));
 }
 
+/// The scenario of a file, in all ways.
+fn judge_file(file: &str) {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let document = match file.ends_with(".json") {
+        true => serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}")),
+        false => toml::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}")),
+    };
+    match judge(&document, &OTHERS) {
+        Verdict::Sound { .. } => println!("{file}: the same in all ways"),
+        Verdict::Long => println!("{file}: too many events to compare"),
+        Verdict::Refused => {
+            let problems = generate::checked(&document, &[]).and_then(|checked| checked.outlook()).err();
+            panic!("{file}: refused: {}", problems.expect("it was refused"))
+        }
+        Verdict::Wrong(fault) => panic!("{file}: {} ({:?}): {}", fault.kind, fault.way, fault.what),
+    }
+}
+
 /// Scenarios of these numbers, on all processors.
 fn run_all(seed: u64, numbers: std::ops::Range<usize>) -> Tally {
     let ways = members::all(&SCHEMA);
-    let names: Vec<&String> = ways.keys().collect();
+    let members: Vec<(&String, &Vec<Vec<Step>>)> = ways.iter().collect();
+    let member =
+        |number: usize| (&members[number % members.len()].0[..], &members[number % members.len()].1[..]);
     let (next, tally) = (AtomicUsize::new(numbers.start), Mutex::new(Tally::default()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -80,7 +107,7 @@ fn run_all(seed: u64, numbers: std::ops::Range<usize>) -> Tally {
                     if number >= numbers.end {
                         break;
                     }
-                    one(seed, number, &ways, &names, &tally);
+                    one(seed, number, member(number), &tally);
                     let done = number + 1 - numbers.start;
                     if done.is_multiple_of(1000) {
                         eprintln!("{done} of {} scenarios", numbers.len());
@@ -89,21 +116,29 @@ fn run_all(seed: u64, numbers: std::ops::Range<usize>) -> Tally {
             });
         }
     });
+    // Those that do not fit most others get further attempts.
+    for attempt in 0..RETRIES {
+        let left = missing(&tally.lock().expect("no thread has panicked"));
+        if numbers.len() < COUNT || left.is_empty() {
+            break;
+        }
+        let number = |index: usize| numbers.end + attempt * members.len() + index;
+        left.iter().enumerate().for_each(|(at, name)| one(seed, number(at), (name, &ways[name]), &tally));
+    }
     let mut tally = tally.into_inner().expect("no thread has panicked");
     tally.faults.sort_by_key(|(number, ..)| *number);
     tally
 }
 
-/// The scenario of a number.
-fn one(seed: u64, number: usize, ways: &Ways<'static>, names: &[&String], tally: &Mutex<Tally>) {
-    let own_seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number as u64);
-    let to = &ways[names[number % names.len()]];
-    let drawn = generate::scenario(own_seed, &to[number / names.len() % to.len()]);
+/// The scenario of a number, which has that member.
+fn one(seed: u64, number: usize, (name, ways): (&str, &[Vec<Step<'static>>]), tally: &Mutex<Tally>) {
+    let own_seed = mix(mix(seed).wrapping_add(number as u64));
+    let drawn = generate::scenario(own_seed, &ways[own_seed as usize % ways.len()]);
     let Some(document) = drawn.document else {
         let mut tally = tally.lock().expect("no thread has panicked");
         tally.refused += 1;
         let problem = drawn.refusal.expect("a problem of what was refused");
-        *tally.reasons.entry(format!("{}: {problem}", names[number % names.len()])).or_default() += 1;
+        *tally.reasons.entry(format!("{name}: {problem}")).or_default() += 1;
         return;
     };
     let verdict = judge(&document, &OTHERS);
@@ -152,6 +187,8 @@ fn report(tally: &Tally, count: usize, seconds: f64) {
     let fields = tally.members.iter().filter(|(member, _)| !member.contains(": "));
     let rarest = fields.clone().min_by_key(|(_, times)| **times);
     println!("  {} fields, the rarest {rarest:?}", fields.count());
+    let missing = missing(tally);
+    println!("  never drawn: {}", if missing.is_empty() { "none".into() } else { missing.join(", ") });
     let mut reasons: Vec<_> = tally.reasons.iter().collect();
     reasons.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
     reasons

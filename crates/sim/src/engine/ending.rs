@@ -123,7 +123,7 @@ impl<M: Members> Engine<'_, '_, M> {
             begun: self.begun,
             ended: self.flows_done,
             to_come: self.starts.to_come(),
-            now: self.net.now,
+            started_at: self.started_at,
             moved_at: self.net.moved_at,
             stop_at: self.stop_at,
         };
@@ -162,8 +162,8 @@ pub(super) struct State {
     pub begun: u64,
     pub ended: u64,
     pub to_come: bool,
-    /// The time of the last event.
-    pub now: Time,
+    /// When the last flow started, in the background or not.
+    pub started_at: Time,
     pub moved_at: Time,
     pub stop_at: Time,
 }
@@ -178,8 +178,13 @@ impl State {
         // A sender in back-off has not given up: all open flows have had time to try again.
         let retries = if open { Time(plan.longest_timeout.0.saturating_mul(2)) } else { Time::ZERO };
         let patience = plan.stall.max(retries);
-        // With a patience shorter than a packet's time on the wire, the end would otherwise be before what has happened.
-        let stalled_at = if late { self.moved_at } else { next }.saturating_add(patience).max(self.now);
+        // Flows that are missing might have started with the last one.
+        let since = match late {
+            true if open => self.moved_at,
+            true => self.moved_at.max(self.started_at),
+            false => next,
+        };
+        let stalled_at = since.saturating_add(patience);
         let how = match () {
             () if self.stop_at != Time::NEVER => (None, Status::Complete),
             // Nobody waits for anything: the limit is how such a run is to end.

@@ -31,6 +31,11 @@ impl<M: Members> Engine<'_, '_, M> {
             self.counts.push(Counts::UNFINISHED);
         }
         let carrier = &self.plan.carriers[flow.entry as usize];
+        self.started_at = self.net.now;
+        if !self.starts.to_come() {
+            // The run has less patience from now on than the horizon was set for.
+            self.horizon = Time::ZERO;
+        }
         let background = !self.plan.awaits(&flow);
         if !background {
             self.net.moved_at = self.net.now;

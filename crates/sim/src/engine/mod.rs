@@ -106,6 +106,8 @@ pub struct Engine<'a, 'o, M: Members> {
     /// Flows that are to end, started and ended; none of the three counts background.
     goal: u64,
     begun: u64,
+    /// When the last flow started.
+    started_at: Time,
     flows_done: u64,
     /// When the last of them ended.
     ended_at: Time,
@@ -158,6 +160,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             kept: Kept::default(),
             goal: 0,
             begun: 0,
+            started_at: Time::ZERO,
             flows_done: 0,
             ended_at: Time::ZERO,
             unbounded: false,

@@ -283,3 +283,19 @@ impl Waits {
         (0..self.keys.len()).filter(before).any(|other| self.open[other])
     }
 }
+
+#[test]
+fn other_results_are_a_difference() {
+    let run = |seed: u64| {
+        let document = json!({
+            "topology": "single-switch",
+            "transport": "tcp",
+            "traffic": [{ "name": "a", "arrivals": "at-once", "matrix": "uniform", "flows": 3, "sizes": "bimodal" }],
+            "run": { "seed": seed, "until": "1ms" },
+        });
+        run(&document, Way::Plain).expect("no panic").expect("a legal scenario").0
+    };
+    assert_eq!(difference(&run(1), &run(1), Way::Unaudited), None);
+    let difference = difference(&run(1), &run(2), Way::Unaudited).expect("other flows");
+    assert!(difference.starts_with("flows: "), "{difference}");
+}

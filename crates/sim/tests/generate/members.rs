@@ -193,3 +193,21 @@ fn collect(root: &Value, schema: &Value, place: &str, value: &Value, found: &mut
         value.as_array().into_iter().flatten().for_each(|item| collect(root, items, here, item, found));
     }
 }
+
+#[test]
+fn every_registered_member_is_a_member_of_the_schema() {
+    let all = all(&super::SCHEMA);
+    let lists = [
+        ("Topology", flowyard_sim::topology::Topology::NAMES),
+        ("Transport", flowyard_sim::transport::Transport::NAMES),
+        ("Congestion", flowyard_sim::transport::tcp::congestion::Congestion::NAMES),
+        ("Queue", flowyard_sim::queue::Queue::NAMES),
+        ("Balancer", flowyard_sim::balancer::Balancer::NAMES),
+        ("Agent", flowyard_sim::agent::Agent::NAMES),
+        ("Controller", flowyard_sim::controller::Controller::NAMES),
+    ];
+    for (list, names) in lists {
+        names.iter().for_each(|name| assert!(all.contains_key(&variant(list, name)), "{list}: {name}"));
+    }
+    assert!(all.contains_key("Entry.deadline") && all.contains_key("Tagging.thresholds"));
+}

@@ -4,6 +4,7 @@
 //! does not fit: what they name is drawn anew or left out, until the engine accepts the scenario. Rules between members
 //! are therefore nowhere written a second time.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test has threads and files")]
 
 pub mod judge;

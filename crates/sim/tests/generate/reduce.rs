@@ -5,38 +5,39 @@ use serde_json::{Value, json};
 use super::judge::{Fault, Verdict, Way, judge};
 
 /// Runs in search of a smaller scenario at the most.
-const ATTEMPTS: u32 = 600;
+const ATTEMPTS: usize = 600;
 
 /// A scenario in which the same fault shows, as small as was found, and the fault there.
 pub fn reduce(document: &Value, fault: &Fault) -> (Value, Fault) {
     let ways = if fault.way == Way::Plain { vec![] } else { vec![fault.way] };
-    let mut smallest = (document.clone(), fault.clone());
-    let mut left = ATTEMPTS;
-    let mut start = 0;
-    while left > 0 {
-        let candidates = smaller(&smallest.0);
-        let mut found = false;
-        for (index, candidate) in candidates.iter().enumerate().skip(start) {
-            left = left.saturating_sub(1);
-            if let Verdict::Wrong(same) = judge(candidate, &ways)
-                && (same.way, same.kind) == (fault.way, fault.kind)
-            {
-                smallest = (candidate.clone(), same);
-                (start, found) = (index, true);
-                break;
-            }
-            if left == 0 {
-                break;
-            }
-        }
-        if !found {
-            if start == 0 {
-                break;
-            }
-            start = 0;
+    let same = |candidate: &Value| match judge(candidate, &ways) {
+        Verdict::Wrong(found) if (found.way, found.kind) == (fault.way, fault.kind) => Some(found),
+        _ => None,
+    };
+    smallest(document.clone(), same).map_or_else(|document| (document, fault.clone()), |found| found)
+}
+
+/// The smallest document found in which something shows, and what is shown of it there; or the document as it is.
+fn smallest<T>(document: Value, shows: impl Fn(&Value) -> Option<T>) -> Result<(Value, T), Value> {
+    let (mut smallest, mut last) = (document, None);
+    let (mut left, mut start) = (ATTEMPTS, 0);
+    loop {
+        // What has not helped before comes again once the rest has been tried.
+        let candidates = smaller(&smallest).into_iter().enumerate().skip(start).take(left);
+        let mut tried = candidates.map(|(index, candidate)| (index, shows(&candidate), candidate));
+        let mut count = 0;
+        let found = tried.by_ref().inspect(|_| count += 1).find(|(_, shown, _)| shown.is_some());
+        left -= count;
+        match found {
+            Some((index, shown, candidate)) => (smallest, last, start) = (candidate, shown, index),
+            None if start == 0 || left == 0 => break,
+            None => start = 0,
         }
     }
-    smallest
+    match last {
+        Some(last) => Ok((smallest, last)),
+        None => Err(smallest),
+    }
 }
 
 /// The document with one change each: without a part, from the largest to the smallest, or with a simpler value.
@@ -113,4 +114,21 @@ fn simpler(value: &Value) -> Vec<Value> {
     .into_iter()
     .filter(|simpler| simpler != value)
     .collect()
+}
+
+#[test]
+fn what_does_not_matter_goes() {
+    let document = json!({
+        "topology": { "fat-tree": { "k": 8, "rate": "3Gbps" } },
+        "traffic": [{ "name": "a", "deadline": "70us" }, { "name": "b", "flows": 9 }],
+        "run": { "seed": 7 },
+    });
+    let shows = |candidate: &Value| {
+        let entries = candidate["traffic"].as_array()?;
+        let flows = entries.iter().find_map(|entry| entry["flows"].as_u64())?;
+        (flows >= 5 && candidate.get("topology").is_some()).then_some(flows)
+    };
+    let (small, flows) = smallest(document, shows).expect("it shows at first");
+    assert_eq!(small, json!({ "topology": {}, "traffic": [{ "flows": 5 }] }));
+    assert_eq!(flows, 5);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use flowyard_sim::balancer::python as balancer;
 use flowyard_sim::engine::discipline::Queued;
-use flowyard_sim::engine::packet::{Header, Packet};
+use flowyard_sim::engine::packet::{Header, Packet, flag};
 use flowyard_sim::engine::path::Hop;
 use flowyard_sim::ids::{ConnId, FlowId, NodeId, PacketId};
 use flowyard_sim::prototype::Factory;
@@ -179,7 +179,7 @@ impl transport::Objects for Hosts {
     }
 
     fn packet(&mut self, at: At, packet: &Packet, _now: Time, decisions: &mut Vec<Decision>) {
-        if at.sends {
+        if at.sends || packet.has(flag::TRIMMED) {
             return;
         }
         let (_, received, size) = self.ends.get_mut(&(at.id, false)).expect("it has been opened");

@@ -24,6 +24,7 @@ pub struct World {
     hosts: usize,
     nodes: Vec<String>,
     tiers: Vec<String>,
+    link_tiers: Vec<String>,
     cables: Vec<[usize; 2]>,
 }
 
@@ -34,6 +35,7 @@ impl World {
             hosts: fabric.hosts as usize,
             nodes: fabric.nodes.iter().map(|node| node.name.clone()).collect(),
             tiers: fabric.nodes.iter().map(|node| node.tier.to_string()).collect(),
+            link_tiers: fabric.links.iter().map(|link| fabric.tier_of(link)).collect(),
             cables: fabric.links.iter().map(|link| [link.from.index(), link.to.index()]).collect(),
         }
     }
@@ -131,6 +133,10 @@ impl Taste for World {
             "FatTree.k" => json!(2 + 2 * draw.below(2)),
             "FatTree.levels" => json!(1 + draw.below(4)),
             "DCell.k" | "BCube.k" => json!(draw.below(2)),
+            "Cdf" if draw.below(2) == 0 => {
+                let file = draw.one_of(&FILES).0;
+                json!({ "file": file, "dialect": file.trim_end_matches(".cdf") })
+            }
             "Cdf" => json!({ "points": points(draw) }),
             "Cdf.points" => points(draw),
             "Cdf.file" => json!(draw.one_of(&FILES).0),
@@ -152,7 +158,8 @@ impl Taste for World {
             // Names.
             "FaultTarget.cable" | "FaultTarget.link" => json!(self.cable(draw)),
             "FaultTarget.node" => json!(draw.one_of(&self.nodes)),
-            "RandomNodes.tier" | "RandomCables.tier" => json!(draw.one_of(&self.tiers)),
+            "RandomNodes.tier" => json!(draw.one_of(&self.tiers)),
+            "RandomCables.tier" => json!(draw.one_of(&self.link_tiers)),
             "Route.path" => self.path(draw),
             "Samples.links" | "Capture.links" => self.links(draw),
             "Samples.flows" => json!(["*"]),

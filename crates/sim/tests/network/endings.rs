@@ -1,7 +1,9 @@
 //! Ends of runs and their records: not before a sender in back-off has tried again, and not after the last
 //! acknowledgement.
 
-use crate::common::{MS, Run, US, run, run_with};
+use crate::common::{MS, Run, US, in_parts, run, run_scenario, run_with, same, scenario};
+use flowyard_sim::engine::calendar::Agenda;
+use flowyard_sim::engine::executor::InTurn;
 use flowyard_sim::engine::finished::Status;
 use flowyard_sim::traffic::Waits;
 
@@ -131,4 +133,30 @@ fn the_longest_timeout() {
         sizes.fixed = "30KB"
         "#);
     assert_eq!((run.status(), run.counters().unfinished_flows), (Status::Complete, 0));
+}
+
+/// A flow that waits for one in the background: once no pending start is left, the run's patience is as short as `run.stall`,
+/// from the last start on, whatever part of the run has it. It ends neither before an event that has happened nor later.
+#[test]
+fn patience_begins_with_the_last_start() {
+    let text = r#"
+        topology = "leaf-spine"
+        transport.pdq.pacing.rto_min = "1us"
+        run.stall = "1us"
+        [[traffic]]
+        name = "follower"
+        arrivals.after = { entry = "first" }
+        matrix.incast.senders = 1
+        sizes.fixed = "20KB"
+        [[traffic]]
+        name = "first"
+        background = true
+        arrivals.times = { at = ["3us"], jitter = "0s" }
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "100KB"
+    "#;
+    let scenario = scenario(text, &[]);
+    let whole = run_scenario(&scenario, Agenda::Calendar);
+    assert_eq!((whole.status(), whole.end()), (Status::Stalled, 4 * US));
+    same(&whole, &in_parts(&scenario, 2, &InTurn));
 }

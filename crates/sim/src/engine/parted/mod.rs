@@ -225,7 +225,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             begun: self.sum(|part| part.begun),
             ended: self.sum(|part| part.flows_done),
             to_come: self.parts.iter().any(|part| part.starts.to_come()),
-            now: self.parts.iter().map(|part| part.net.now).max().unwrap_or(Time::ZERO),
+            started_at: self.parts.iter().map(|part| part.started_at).max().unwrap_or(Time::ZERO),
             moved_at: self.moved_at(),
             stop_at: self.stop_at,
         };
