@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from conftest import open_sweep
@@ -123,7 +125,8 @@ def test_a_trial_ends_early_and_a_short_run_ends_itself(small, long):
 
 def test_the_speed_of_a_trial_is_that_of_the_simulation(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(forecast.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(forecast, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    no_table: Any = None
 
     class Slow:
         """A run whose flows are drawn for a minute, and whose tables take another."""
@@ -139,9 +142,10 @@ def test_the_speed_of_a_trial_is_that_of_the_simulation(monkeypatch):
                 except KeyboardInterrupt:
                     break
             now[0] += 60
-            return fy.Result(None, None, {"counters": {"packet_hops": 1000, "wall_s": 120.5}})
+            return fy.Result(no_table, no_table, {"counters": {"packet_hops": 1000, "wall_s": 120.5}})
 
-    found = forecast.speed_of(forecast.trial(Slow()))
+    slow: Any = Slow()
+    found = forecast.speed_of(forecast.trial(slow))
     assert found
     assert (found.hops, found.seconds) == (1000, 0.5)
 
