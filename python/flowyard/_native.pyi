@@ -50,6 +50,9 @@ class Outcome:
     @property
     def summary(self) -> str: ...
 
+def take_panic() -> str | None:
+    """What the first panic since the last call said, and its place in the source; None if there was none."""
+
 def schema() -> str:
     """The JSON Schema of scenarios, as text."""
 
@@ -57,7 +60,8 @@ def schema() -> str:
 class Checked:
     """A scenario in which nothing is wrong; its flows are drawn when something first needs them, and once.
 
-    Files that the scenario names are looked for in the folder; prototypes are the `Handed` that it may name.
+    Files that the scenario names are looked for in the folder; prototypes are the `Handed` that it may name. `require`
+    is called with the bytes that the network will take, before it is built, and raises if there are not so many.
 
     Raises:
         ScenarioError: It cannot be run; with all problems.
@@ -70,6 +74,7 @@ class Checked:
         folder: str | PathLike[str],
         overrides: list[tuple[str, str]],
         prototypes: Sequence[object] = (),
+        require: Callable[[int], object] | None = None,
     ) -> None: ...
     def replica(self, number: int, name: str | None = None) -> Checked:
         """The scenario's repetition of that number, from 0 for itself; called `name` if it has none.
@@ -84,12 +89,14 @@ class Checked:
     def outlook(self) -> str:
         """What there is to know of a run before it, as JSON: needs, derived, advice.
 
-        {needs: {memory_bytes, packet_hops, end_ps, sample_rows, port_looks}, derived: {path: value},
+        {needs: {memory_bytes, packet_hops, end_ps, sample_rows, port_looks}, is_least, derived: {path: value},
         advice: [{path, message, write}]}.
 
         Raises:
             ScenarioError: It needs more than `run` allows.
         """
+    def memory_least(self) -> int:
+        """Bytes that a run takes at least, found without drawing its flows."""
     def fabric(self) -> Fabric:
         """Its network."""
     def flows(self) -> Table:
@@ -408,11 +415,19 @@ class Received:
 class Fabric:
     """The network of a scenario, of which nothing but the topology need be there: read, checked and built once.
 
+    `require`: see `Checked`.
+
     Raises:
         ScenarioError: The topology cannot be built; with all problems there.
     """
 
-    def __init__(self, text: str, format: str, overrides: list[tuple[str, str]]) -> None: ...
+    def __init__(
+        self,
+        text: str,
+        format: str,
+        overrides: list[tuple[str, str]],
+        require: Callable[[int], object] | None = None,
+    ) -> None: ...
     def graph(self) -> str:
         """Its nodes and directed links, as JSON; links `i` and `i ^ 1` are the two directions of one cable.
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from flowyard import commands
 from flowyard.commands import options
-from flowyard.errors import UserError, bounded
+from flowyard.errors import EngineError, UserError, bounded, contradictions
 from flowyard.terminal import interrupt, streams
-from flowyard.terminal.exits import BAD_INPUT, BROKEN_PIPE, INTERRUPTED
+from flowyard.terminal.exits import BAD_INPUT, BROKEN_PIPE, FAILED, INTERRUPTED
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -36,7 +36,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _command(argv: list[str]) -> int:
-    """Runs a command; a mistake that the user can mend is said."""
+    """Runs a command; a mistake that the user can mend is said, as is a fault of the simulator."""
     import shlex
 
     arguments = None
@@ -53,7 +53,8 @@ def _command(argv: list[str]) -> int:
             reads.error(_no_verb(argv[0]))
         arguments = reads.parse_args(argv)
         arguments.command = shlex.join(["flowyard", *argv])
-        code: int = arguments.verb(arguments)
+        with contradictions():
+            code: int = arguments.verb(arguments)
         return code
     except Exception as error:
         message = _mistake(error, arguments)
@@ -69,7 +70,7 @@ def _command(argv: list[str]) -> int:
             message = f"error: {message}"
             # Programs that search it want whole lines.
             print(on_one_screen(message) if sys.stderr.isatty() else message, file=sys.stderr)
-        return BAD_INPUT
+        return FAILED if isinstance(error, EngineError) else BAD_INPUT
 
 
 def _verbs() -> list[str]:
@@ -120,10 +121,10 @@ def on_one_screen(message: str) -> str:
 
 
 def _mistake(error: Exception, arguments: argparse.Namespace | None) -> str | None:
-    """What to tell the user, if it is the user who can mend it."""
+    """What to tell the user, if it is the user who can mend it, or report it."""
     from flowyard._native import ScenarioError
 
-    if isinstance(error, UserError):
+    if isinstance(error, UserError | EngineError):
         return str(error)
     if isinstance(error, ScenarioError) and arguments:
         if any(line.startswith("axes: unknown key") for line in str(error).splitlines()):

@@ -1,4 +1,7 @@
-"""Mistakes that a user can mend: said in one line or a few, without a traceback."""
+"""Mistakes that a user can mend, and faults of the simulator: said in one line or a few, without a traceback."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # Characters of a line and of a message: the names and values in them are the users', and may be of any length.
 LINE_MAX, TEXT_MAX = 3000, 15_000
@@ -7,11 +10,37 @@ LINE_MAX, TEXT_MAX = 3000, 15_000
 NO_PROTOTYPES = "sweeps do not run prototypes: loop over fy.run"
 
 
+# Where faults of the simulator are reported.
+ISSUES = "https://github.com/flowyard/flowyard/issues"
+
+
 class UserError(Exception):
     """Something in the command or its files is wrong; the text says what, and what to do."""
 
     def __init__(self, text: str) -> None:
         super().__init__(bounded(text))
+
+
+class EngineError(Exception):
+    """The simulator has contradicted itself, which no input should bring about; the text says where, and what to do."""
+
+
+@contextmanager
+def contradictions() -> Iterator[None]:
+    """Makes an EngineError of a panic of the engine, which is no Exception and would end a program with a traceback."""
+    try:
+        yield
+    except BaseException as error:
+        # The module that PyO3 gives its PanicException, which nothing can import.
+        if type(error).__module__ != "pyo3_runtime":
+            raise
+        from flowyard._native import take_panic
+
+        said = bounded(" ".join((take_panic() or str(error)).split()))
+        raise EngineError(
+            f"the simulator contradicted itself: {said}; this is a fault of flowyard, whatever the scenario: please "
+            f"report it with the scenario and the output of `flowyard --version` at {ISSUES}"
+        ) from None
 
 
 def bounded(text: str) -> str:

@@ -15,6 +15,8 @@ from flowyard.text import room
 ROOT = Path("/")
 # A group without a limit has one of about 2**63 by version 1.
 NO_LIMIT = 2**60
+# Networks and flows of fewer bytes are built before anything is refused: what is left is known no better than that.
+SMALL = 16 << 20
 # Address space that V8 reserves, and hardly uses: 64 GiB, of which it gives back half, and what is around them.
 DRAWING = 72 << 30
 # Address space that Polars takes where it writes tables, with its threads: measured, 950 MiB on two processors. Without
@@ -35,8 +37,8 @@ class Left(NamedTuple):
 
 
 def left() -> Left | None:
-    """The least that anything leaves; None where the system says nothing."""
-    found = [*_free(), *_groups(), *_own_limits()]
+    """The least that anything leaves for a run that writes its tables; None where the system says nothing."""
+    found = [*_free(), *_groups(), *_own_limits(tables=True)]
     return min(found, default=None)
 
 
@@ -46,11 +48,26 @@ def require(need: int) -> None:
     Raises:
         UserError: The text has both, and which field limits a run.
     """
-    there = left()
+    _refuse(need, "run", left())
+
+
+def require_to_build(need: int) -> None:
+    """Refuses to build a network, or to draw flows, that takes more bytes than there are: nothing is written for that.
+
+    Raises:
+        UserError: As of `require`.
+    """
+    if need > SMALL:
+        found = [*_free(), *_groups(), *_own_limits(tables=False)]
+        _refuse(need, "scenario", min(found, default=None))
+
+
+def _refuse(need: int, what: str, there: Left | None) -> None:
     if there and need > there.size:
+        rest = f"{room(there.size)} are" if there.size else "nothing is"
         raise UserError(
-            f"the run needs about {room(need)} of memory, and {room(there.size)} are left here: {there.why}; use fewer "
-            "flows, a smaller network or fewer samples, or give it more memory (run.memory_limit can only lower this)"
+            f"the {what} needs about {room(need)} of memory, and {rest} left here: {there.why}; use fewer flows, a "
+            "smaller network or fewer samples, or give it more memory (run.memory_limit can only lower this)"
         )
 
 
@@ -60,7 +77,7 @@ def require_room_to_draw(what: str) -> None:
     Raises:
         UserError: There is a limit that is too low.
     """
-    low = [there for there in _own_limits() if there.why.endswith("-v)") and there.size < DRAWING]
+    low = [there for there in _own_limits(tables=False) if there.why.endswith("-v)") and there.size < DRAWING]
     if low:
         raise UserError(
             f"no {what}: its engine reserves {room(DRAWING)} of address space, and {low[0].why}; raise that limit, or "
@@ -101,8 +118,8 @@ def _groups() -> list[Left]:
     return found
 
 
-def _own_limits() -> list[Left]:
-    """What this process's limits of address space and of data leave (ulimit -v and -d)."""
+def _own_limits(*, tables: bool) -> list[Left]:
+    """What this process's limits of address space and of data leave (ulimit -v and -d), beside its tables if asked."""
     if sys.platform == "win32":
         return []
     import resource
@@ -114,9 +131,12 @@ def _own_limits() -> list[Left]:
     for number, name, used in ((resource.RLIMIT_AS, "v", "VmSize"), (resource.RLIMIT_DATA, "d", "VmData")):
         limit = resource.getrlimit(number)[0]
         if limit != resource.RLIM_INFINITY and used in taken:
-            tables = TABLES if name == "v" and "polars" not in sys.modules else 0
-            there = max(0, limit - (int(taken[used]) << 10) - tables)
-            found.append(Left(there, f"this process may have {room(limit)} (ulimit -{name})"))
+            reserved = TABLES if tables and name == "v" and "polars" not in sys.modules else 0
+            there = max(0, limit - (int(taken[used]) << 10) - reserved)
+            why = f"this process may have {room(limit)} (ulimit -{name})"
+            found.append(
+                Left(there, f"{why}, of which writing tables takes {room(TABLES)}" if reserved else why)
+            )
     return found
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from flowyard import _native, memory
-from flowyard.errors import UserError
+from flowyard.errors import UserError, contradictions
 from flowyard.folders import kept, reading
 from flowyard.table import Table
 from flowyard.terminal.progress import Display
@@ -129,7 +129,9 @@ class Checked:
         prototypes: Sequence[Handed] = (),
     ) -> None:
         self._overrides = texts(overrides)
-        self._native = _native.Checked(*source(scenario), self._overrides, list(prototypes))
+        require = memory.require_to_build
+        self._native = _native.Checked(*source(scenario), self._overrides, list(prototypes), require)
+        self._is_admitted = False
         # A scenario without a name goes by that of its file.
         self._name = reading.as_text(Path(scenario).stem) if isinstance(scenario, str | PathLike) else None
 
@@ -145,6 +147,7 @@ class Checked:
         """
         replica = object.__new__(Checked)
         replica._native, replica._name = self._native.replica(number, name), None
+        replica._is_admitted = False
         # Its scenario has them: a plan's runs differ by their places on its axes.
         replica._overrides = []
         return replica
@@ -154,8 +157,15 @@ class Checked:
         resolved: dict[str, Any] = json.loads(self._native.resolved(whole))
         return resolved
 
+    def _admit(self) -> None:
+        """Refuses to draw flows for which there is no memory; what has been drawn is no longer free."""
+        if not self._is_admitted:
+            memory.require_to_build(self._native.memory_least())
+            self._is_admitted = True
+
     def outlook(self) -> Outlook:
         """What there is to know of a run before it: see `outlook`."""
+        self._admit()
         return Outlook(**json.loads(self._native.outlook()))
 
     def fabric(self) -> _native.Fabric:
@@ -164,6 +174,7 @@ class Checked:
 
     def flows(self) -> _native.Table:
         """The flows that are drawn before the run: id, tag, src, dst, size_bytes, start_ps, deadline_ps."""
+        self._admit()
         return self._native.flows()
 
     def run(
@@ -173,10 +184,12 @@ class Checked:
 
         Raises:
             UserError: It needs more memory than there is, and the system would kill this process.
+            EngineError: The simulator has contradicted itself.
         """
         memory.require(self.outlook().needs["memory_bytes"])
         asked = {"started": _utc(), "command": command, "overrides": dict(self._overrides)}
-        outcome = self._native.run(progress)
+        with contradictions():
+            outcome = self._native.run(progress)
         # How it was asked for stands first: it is no part of the results, which are the same at any time.
         summary = asked | json.loads(outcome.summary)
         if self._name is not None:
@@ -290,6 +303,7 @@ class Outlook(NamedTuple):
 
     Attributes:
         needs: About what it will need: memory_bytes (of the simulation), packet_hops, end_ps, sample_rows, port_looks.
+        is_least: Whether these leave out retransmissions that there will be, so that it will need more.
         derived: The values of fields that the scenario leaves to the network ("bdp", "derived"), by their paths.
         advice: What is allowed and probably not meant: dicts of path, message (with its numbers) and write (the line to
             write instead).
@@ -297,6 +311,7 @@ class Outlook(NamedTuple):
     """
 
     needs: dict[str, int]
+    is_least: bool
     derived: dict[str, Any]
     advice: list[dict[str, str]]
     window: dict[str, Any]

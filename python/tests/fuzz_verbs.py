@@ -323,7 +323,7 @@ def wrong(command: list[str]) -> str | None:
     said = err.getvalue()
     if code not in CODES or (code == 1 and command[0] not in ("sweep", "paper")):
         return f"exit code {code}\n{said}"
-    for word in ("Traceback", "panicked", "RuntimeWarning"):
+    for word in ("Traceback", "panicked", "contradicted itself", "RuntimeWarning"):
         if word in said:
             return f"{word} on stderr\n{said}"
     if code == 2:

@@ -13,6 +13,7 @@ from conftest import PATIENCE_S
 import flowyard as fy
 from flowyard import cli, scenarios, text
 from flowyard.analysis import goodput_bps
+from flowyard.errors import EngineError
 
 PACKAGED = ", ".join(scenarios.names())
 
@@ -344,3 +345,38 @@ def test_a_number_of_threads_has_bounds(flowyard, small, threads):
     run = flowyard("run", small, "--threads", threads)
     assert run.returncode == 2
     assert "threads" in run.stderr
+
+
+def test_a_panic_of_the_engine_is_one_line_and_leaves_nothing(small, tmp_path, monkeypatch, capsys):
+    panic = type("PanicException", (BaseException,), {"__module__": "pyo3_runtime"})
+
+    def run(self, **_):
+        raise panic("time went\nbackwards")
+
+    monkeypatch.setattr("flowyard.results.Checked.run", run)
+    assert cli.main(["run", str(small), "-o", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith(
+        "error: the simulator contradicted itself: time went backwards; this is a fault of flowyard"
+    )
+    assert "please report it with the scenario" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
+
+
+def test_a_panic_is_an_exception_of_the_interface(small, monkeypatch):
+    panic = type("PanicException", (BaseException,), {"__module__": "pyo3_runtime"})
+
+    class Native:
+        def run(self, _):
+            raise panic("time went backwards")
+
+    checked = fy.results.Checked(small)
+    monkeypatch.setattr(
+        checked, "outlook", lambda: fy.results.Outlook({"memory_bytes": 1}, False, {}, [], {})
+    )
+    monkeypatch.setattr(checked, "_native", Native())
+    with pytest.raises(
+        EngineError, match="contradicted itself: time went backwards; this is a fault of flowyard"
+    ):
+        checked.run()

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from conftest import open_sweep
@@ -119,6 +121,47 @@ def test_a_trial_ends_early_and_a_short_run_ends_itself(small, long):
     assert forecast.TRIAL_S <= found.seconds < 60
     assert found.hops_per_s == result.summary["counters"]["packet_hops"] / found.seconds > 0
     assert forecast.trial(Checked(small)).status == "complete"
+
+
+def test_the_speed_of_a_trial_is_that_of_the_simulation(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(forecast, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    no_table: Any = None
+
+    class Slow:
+        """A run whose flows are drawn for a minute, and whose tables take another."""
+
+        def outlook(self):
+            now[0] += 60
+
+        def run(self, *, progress):
+            for _ in range(3):
+                now[0] += 0.25
+                try:
+                    progress(None)
+                except KeyboardInterrupt:
+                    break
+            now[0] += 60
+            return fy.Result(no_table, no_table, {"counters": {"packet_hops": 1000, "wall_s": 120.5}})
+
+    slow: Any = Slow()
+    found = forecast.speed_of(forecast.trial(slow))
+    assert found
+    assert (found.hops, found.seconds) == (1000, 0.5)
+
+
+@pytest.mark.parametrize(("senders", "is_least"), [(8000, True), (2, False)])
+def test_an_incast_that_overruns_its_port_takes_at_least_what_is_foreseen(small, capsys, senders, is_least):
+    small.write_text(
+        f"transport = 'tcp'\ntopology.single-switch.hosts = {senders + 1}\n[[traffic]]\nname = 'incast'\n"
+        f"arrivals = 'at-once'\nmatrix.incast.senders = {senders}\nsizes.fixed = '10KB'\n"
+    )
+    assert Checked(small).outlook().is_least is is_least
+    assert cli.main(["check", str(small)]) == 0
+    said = capsys.readouterr().out
+    assert ("at least" in said) is is_least
+    assert ("retransmissions and timeouts" in said) is is_least
+    assert ("a second at most" in said) is not is_least
 
 
 def test_check_says_how_long_a_run_takes(flowyard, small, long):

@@ -19,7 +19,7 @@ MIB = 2**20
 def system(tmp_path, monkeypatch):
     """A file system that says what a test writes into it."""
     monkeypatch.setattr(memory, "ROOT", tmp_path / "root")
-    monkeypatch.setattr(memory, "_own_limits", list)
+    monkeypatch.setattr(memory, "_own_limits", lambda **_: [])
 
     def write(**files):
         for name, text in files.items():
@@ -95,20 +95,78 @@ def test_a_run_that_does_not_fit_is_refused_and_leaves_nothing(small, tmp_path, 
 @pytest.mark.parametrize("more_mib", [200, 400, 800, 1600])
 def test_a_limit_of_address_space_is_one(small, tmp_path, more_mib):
     flows = "--set=traffic.few.flows=3000000"
+    matrix = "--set=traffic.few.matrix=all-to-all"
+    done = under_a_limit(tmp_path, more_mib, "run", small, "-o", "new", flows, matrix)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "ulimit -v" in done.stderr
+    assert "run.memory_limit" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there the limit holds")
+@pytest.mark.parametrize(
+    ("verb", "more_mib", "fields"),
+    [
+        # Flows that are not drawn, and a network that is not built.
+        ("check", 200, ["traffic.few.flows=3000000", "traffic.few.matrix=all-to-all"]),
+        ("check", 40, ["topology.single-switch.hosts=65536"]),
+        ("topology", 40, ["topology.single-switch.hosts=65536"]),
+    ],
+)
+def test_nothing_large_is_built_where_it_does_not_fit(small, tmp_path, verb, more_mib, fields):
+    done = under_a_limit(tmp_path, more_mib, verb, small, *(f"--set={field}" for field in fields))
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "the scenario needs about " in done.stderr
+    assert "(ulimit -v);" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there the limit holds")
+def test_a_network_is_counted_where_there_is_no_room_for_its_picture(small, tmp_path):
+    done = under_a_limit(tmp_path, 200, "topology", small)
+    assert done.returncode == 0, done.stderr
+    assert "switch" in done.stdout
+    assert done.stderr.startswith("no picture: its engine reserves ")
+    assert done.stderr.count("\n") == 1
+
+
+def under_a_limit(folder, more_mib, *words):
+    """What a command comes to that may take so much more address space than an empty process has."""
     code = (
         "import resource, sys\n"
         "from flowyard import cli\n"
         "sizes = dict(line.split(':', 1) for line in open('/proc/self/status'))\n"
         f"limit = (int(sizes['VmSize'].split()[0]) << 10) + ({more_mib} << 20)\n"
         "resource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
-        f"sys.exit(cli.main(['run', {str(small)!r}, '-o', 'new', {flows!r}, '--set=traffic.few.matrix=all-to-all']))\n"
+        f"sys.exit(cli.main({[str(word) for word in words]!r}))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.count("\n") == 1
-    assert "ulimit -v" in done.stderr
-    assert "run.memory_limit" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+
+
+def test_where_nothing_is_left_the_message_says_so(monkeypatch):
+    monkeypatch.setattr(memory, "left", lambda: Left(0, "this process may have 300 MiB (ulimit -v)"))
+    with pytest.raises(
+        UserError, match=r"needs about 5 MiB of memory, and nothing is left here: this process may"
+    ):
+        memory.require(5 * MIB)
+
+
+def test_tables_take_address_space(system, monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.undo()
+    monkeypatch.setattr(
+        resource, "getrlimit", lambda number: (1 << 40 if number == resource.RLIMIT_AS else -1, -1)
+    )
+    monkeypatch.delitem(sys.modules, "polars", raising=False)
+    (with_tables,) = memory._own_limits(tables=True)
+    (without,) = memory._own_limits(tables=False)
+    assert without.size - with_tables.size == pytest.approx(1 << 30, abs=1 << 28)
+    assert (
+        with_tables.why
+        == "this process may have 1024.0 GiB (ulimit -v), of which writing tables takes 1.0 GiB"
+    )
 
 
 class TestSweeps:

@@ -11,6 +11,7 @@ use crate::errors::scenario_error;
 use crate::fabric::Fabric;
 use crate::measure::Cost;
 use crate::prototypes::HandedIn;
+use crate::room::Room;
 use crate::run::{Outcome, run};
 use crate::table::Table;
 use crate::{files, parse_format};
@@ -39,7 +40,10 @@ impl Checked {
     ///
     /// Files that the scenario names are looked for in the folder; prototypes are those that it may name.
     #[new]
-    #[pyo3(signature = (text, format, folder, overrides, prototypes=Vec::new()))]
+    ///
+    /// `require` is called with the bytes that the network will take, before it is built, and raises if there are not so
+    /// many.
+    #[pyo3(signature = (text, format, folder, overrides, prototypes=Vec::new(), require=None))]
     fn new(
         py: Python<'_>,
         text: &str,
@@ -47,14 +51,16 @@ impl Checked {
         folder: PathBuf,
         overrides: Vec<(String, String)>,
         prototypes: Vec<Bound<'_, PyAny>>,
+        require: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Checked> {
         let cost = Cost::start(py)?;
         let files = |name: &str| files::read(&folder.join(name));
         let handed_in = HandedIn::new(prototypes)?;
         let prototypes = handed_in.prototypes(py)?;
-        let inner =
-            flowyard_sim::Checked::read_with(text, parse_format(format)?, &overrides, &files, prototypes)
-                .map_err(|problems| scenario_error(py, &problems))?;
+        let (format, room) = (parse_format(format)?, Room::new(require));
+        let admit = |need| room.admits(need);
+        let inner = flowyard_sim::Checked::read_with(text, format, &overrides, &files, prototypes, &admit);
+        let inner = room.checked(py, inner)?;
         let checked = Checked { inner, spent: Mutex::default(), prototypes: Arc::new(handed_in) };
         checked.spend(py, &cost)?;
         Ok(checked)
@@ -76,7 +82,7 @@ impl Checked {
     }
 
     /// What there is to know of a run before it, as JSON: {needs: {memory_bytes, packet_hops, end_ps, sample_rows,
-    /// port_looks}, derived: {path: value}, advice: [{path, message, write}]}. Raises ScenarioError if it needs more than
+    /// port_looks}, is_least, derived: {path: value}, advice: [{path, message, write}]}. Raises ScenarioError if it needs more than
     /// `run` allows.
     fn outlook(&self, py: Python<'_>) -> PyResult<String> {
         let cost = Cost::start(py)?;
@@ -84,6 +90,11 @@ impl Checked {
         self.spend(py, &cost)?;
         let outlook = outlook.map_err(|problems| scenario_error(py, &problems))?;
         Ok(serde_json::to_string(&outlook).expect("numbers and texts are plain JSON"))
+    }
+
+    /// Bytes that a run takes at least, found without drawing its flows.
+    fn memory_least(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.inner.memory_least())
     }
 
     /// Its network.

@@ -9,8 +9,8 @@ use flowyard_sim::topology::{self, Topology};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::errors::scenario_error;
 use crate::parse_format;
+use crate::room::Room;
 
 /// A scenario's network: read, checked and built once.
 #[pyclass(frozen, module = "flowyard")]
@@ -27,11 +27,20 @@ impl Fabric {
 
 #[pymethods]
 impl Fabric {
-    /// Reads the topology of a scenario, which may lack the rest; raises ScenarioError with all problems there.
+    /// Reads the topology of a scenario, which may lack the rest; raises ScenarioError with all problems there. `require`:
+    /// see `Checked`.
     #[new]
-    fn new(py: Python<'_>, text: &str, format: &str, overrides: Vec<(String, String)>) -> PyResult<Fabric> {
-        let (topology, fabric) = scenario::read_network(text, parse_format(format)?, &overrides)
-            .map_err(|problems| scenario_error(py, &problems))?;
+    #[pyo3(signature = (text, format, overrides, require=None))]
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        format: &str,
+        overrides: Vec<(String, String)>,
+        require: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Fabric> {
+        let (format, room) = (parse_format(format)?, Room::new(require));
+        let read = scenario::read_network(text, format, &overrides, &|need| room.admits(need));
+        let (topology, fabric) = room.checked(py, read)?;
         Ok(Fabric { topology, inner: Arc::new(fabric) })
     }
 

@@ -7,9 +7,11 @@ mod errors;
 mod fabric;
 mod files;
 mod measure;
+mod panics;
 mod paths;
 mod prototypes;
 mod rehearsal;
+mod room;
 mod run;
 mod slotted;
 mod table;
@@ -39,6 +41,8 @@ mod _native {
     #[pymodule_export]
     use crate::fabric::Fabric;
     #[pymodule_export]
+    use crate::panics::take_panic;
+    #[pymodule_export]
     use crate::paths::path_bytes;
     #[pymodule_export]
     use crate::prototypes::{Ack, Data, Flow, Hop, Host, Packet, Port, Received, Signal, Window};
@@ -54,6 +58,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::panics::keep();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("__engine__", env!("FLOWYARD_ENGINE"))?;
         if cfg!(debug_assertions) {

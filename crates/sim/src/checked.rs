@@ -18,12 +18,12 @@ use crate::engine::lanes::PartCounts;
 use crate::engine::observer::Observer;
 use crate::engine::parted::Parted;
 use crate::engine::progress::Progress;
-use crate::estimate::Estimate;
+use crate::estimate::{self, Estimate};
 use crate::observe::Recorders;
 use crate::parting::cut;
 use crate::problem::{Problem, Problems, within};
 use crate::results::{Outcome, Partition, Summary, collect};
-use crate::scenario::{self, Entry, Files, Format, Prototypes, Scenario};
+use crate::scenario::{self, Admit, Entry, Files, Format, Prototypes, Scenario};
 use crate::setup::Setup;
 use crate::threads::Threads;
 use crate::topology::Fabric;
@@ -45,6 +45,8 @@ pub struct Checked<'a> {
 pub struct Outlook {
     /// Its estimated needs.
     pub needs: Estimate,
+    /// Whether these leave out retransmissions that there will be, so that it needs more.
+    pub is_least: bool,
     /// Fields that the scenario leaves to the network, by their paths, with the values that will be used.
     pub derived: BTreeMap<String, Value>,
     /// Advice on settings that are allowed and probably not meant.
@@ -96,18 +98,20 @@ impl<'a> Checked<'a> {
         overrides: &[(String, String)],
         files: &Files,
     ) -> Result<Checked<'static>, Problems> {
-        Checked::read_with(text, format, overrides, files, Prototypes::default())
+        Checked::read_with(text, format, overrides, files, Prototypes::default(), &|_| true)
     }
 
-    /// The same, with prototypes that the scenario may name.
+    /// The same, with prototypes that the scenario may name, and with a judge of whether there is memory for its network.
     pub fn read_with(
         text: &str,
         format: Format,
         overrides: &[(String, String)],
         files: &Files,
         prototypes: Prototypes,
+        admit: &Admit,
     ) -> Result<Checked<'static>, Problems> {
-        let (scenario, fabric) = scenario::read_with_fabric(text, format, overrides, files, &prototypes)?;
+        let (scenario, fabric) =
+            scenario::read_with_fabric(text, format, overrides, files, &prototypes, admit)?;
         let fabric = OnceLock::from(Arc::new(fabric));
         Ok(Checked { scenario: Cow::Owned(scenario), prototypes, fabric, ready: OnceLock::new() })
     }
@@ -145,6 +149,11 @@ impl<'a> Checked<'a> {
         self.fabric.get_or_init(|| Arc::new(self.scenario.topology.build()))
     }
 
+    /// Memory that a run takes at least, in bytes, found without drawing its flows: to be asked before anything that does.
+    pub fn memory_least(&self) -> u64 {
+        estimate::least(&self.scenario, self.fabric())
+    }
+
     /// The network, its routes and the flows; drawn on the first call.
     pub fn setup(&self) -> Result<&Setup, Problems> {
         self.ready().map(|(setup, _)| setup)
@@ -154,7 +163,8 @@ impl<'a> Checked<'a> {
     pub fn outlook(&self) -> Result<Outlook, Problems> {
         let (setup, needs) = self.in_reach()?;
         let advice = advice(&self.scenario, setup);
-        Ok(Outlook { needs, derived: setup.derived.clone(), advice, window: WindowAhead::of(setup) })
+        let (derived, is_least) = (setup.derived.clone(), estimate::is_least(&self.scenario, setup));
+        Ok(Outlook { needs, is_least, derived, advice, window: WindowAhead::of(setup) })
     }
 
     /// Runs it. `watch` is shown the progress now and then and says whether to go on; what was done until then is in the
@@ -223,6 +233,9 @@ impl<'a> Checked<'a> {
 
     fn ready(&self) -> Result<&(Setup, Estimate), Problems> {
         let ready = self.ready.get_or_init(|| {
+            if let Some(problem) = self.scenario.run.too_much_to_set_up(self.memory_least()) {
+                return Err(problem.into());
+            }
             let setup = Setup::with(&self.scenario, Arc::clone(self.fabric()), &self.prototypes);
             let setup = setup.map_err(|apart| Problem::new("topology", apart.to_string()))?;
             let mut misled = misled(&self.scenario, &setup);

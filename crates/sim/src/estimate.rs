@@ -6,15 +6,18 @@
 use serde::Serialize;
 
 use crate::engine::members::Members;
-use crate::engine::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, RECORD_BYTES, network_bytes};
+use crate::engine::memory::{
+    CONN_BYTES, FLOW_BYTES, PACKET_BYTES, RECORD_BYTES, least_network_bytes, network_bytes,
+};
 use crate::ids::NodeId;
 use crate::observe::samples::{ROW_BYTES, SERIES_OF_FLOW, SERIES_OF_LINK};
 use crate::observe::{Recorders, capture};
 use crate::problem::Problem;
+use crate::routing;
 use crate::scenario::Scenario;
 use crate::setup::Setup;
 use crate::topology::Fabric;
-use crate::traffic::{FLOWS_MAX, Flow};
+use crate::traffic::{self, FLOWS_MAX, Flow};
 use crate::transport::Transport;
 use crate::units::{SECOND, Time};
 
@@ -29,6 +32,8 @@ const LINGER: f64 = 1e-3;
 const LOAD_MOST: f64 = 0.9;
 /// Parts of the time for which active flows are counted.
 const SLICES: usize = 1024;
+/// A port to a receiver that is sent so many times what it holds loses most of it.
+const CROWD: u64 = 8;
 /// Pairs of hosts that stand for all when paths are measured.
 const PATHS: usize = 1000;
 
@@ -88,16 +93,8 @@ impl Estimate {
     /// Why the run is refused, if it is.
     pub fn refusal(&self, scenario: &Scenario) -> Option<Problem> {
         let run = &scenario.run;
-        let refused = |key: &str, limit: String, what: String, instead: &str| {
-            let value = serde_json::to_value(run).ok().and_then(|run| run.get(key).cloned());
-            let message = format!("the run needs about {what}, and the limit is {limit}");
-            let hint = format!("{instead}, or raise run.{key}");
-            Problem { value, ..Problem::new(format!("run.{key}"), message).with_hint(Some(hint)) }
-        };
-        if self.memory_bytes > run.memory_limit.0 {
-            let what = format!("{} of memory", bytes(self.memory_bytes));
-            let instead = "use fewer flows, a smaller network or fewer samples";
-            return Some(refused("memory_limit", run.memory_limit.to_string(), what, instead));
+        if let Some(problem) = run.too_much_memory(self.memory_bytes) {
+            return Some(problem);
         }
         if self.packet_hops > run.work_limit {
             let what = format!(
@@ -107,16 +104,47 @@ impl Estimate {
                 span(Time(self.end_ps).seconds()),
             );
             let instead = "use fewer or shorter flows, or an earlier run.until";
-            return Some(refused("work_limit", count(run.work_limit as f64), what, instead));
+            return Some(run.refused("work_limit", count(run.work_limit as f64), what, instead));
         }
         if self.port_looks > run.work_limit {
             let looks = count(self.port_looks as f64);
             let what = format!("{looks} looks at ports for {} simulated", span(Time(self.end_ps).seconds()));
             let instead = "observe fewer links or less often";
-            return Some(refused("work_limit", count(run.work_limit as f64), what, instead));
+            return Some(run.refused("work_limit", count(run.work_limit as f64), what, instead));
         }
         None
     }
+}
+
+/// Memory that a run takes at least, known before its flows are drawn and its routes laid out.
+pub fn least(scenario: &Scenario, fabric: &Fabric) -> u64 {
+    let drawn = traffic::flows_drawn(&scenario.demands(), fabric).saturating_mul(FLOW_BYTES);
+    least_network_bytes(fabric.counts()) + routing::cells(fabric) * size_of::<u32>() as u64 + drawn
+}
+
+/// Whether flows that begin together send more at once than a port to their receiver holds, by the first window of each:
+/// then there are retransmissions, and timeouts, which the estimate leaves out, and a run takes more than it says.
+pub fn is_least(scenario: &Scenario, setup: &Setup) -> bool {
+    let Some(holds) = setup.queue.most_packets(scenario.full_packet()) else { return false };
+    let transports = setup.transports.iter().zip(&setup.longest);
+    let bursts: Vec<Option<(u64, u64, Time)>> = transports
+        .map(|(transport, longest)| {
+            let burst = transport.initial_burst().or(transport.most_under_way())?;
+            Some((burst, transport.framing()?.payload.max(1), longest.round_trip))
+        })
+        .collect();
+    // By receiver: when the first of the flows began that begin within a round trip, and their packets.
+    let mut begun = vec![(Time::ZERO, 0); setup.fabric.hosts as usize];
+    setup.traffic.flows[..setup.traffic.timed].iter().any(|flow| {
+        let transport = setup.carriers[flow.entry as usize].transport;
+        let Some((burst, payload, round_trip)) = bursts[usize::from(transport)] else { return false };
+        let (first, packets) = &mut begun[flow.dst.index()];
+        if flow.start.saturating_sub(*first) > round_trip {
+            (*first, *packets) = (flow.start, 0);
+        }
+        *packets += flow.size.div_ceil(payload).min(burst);
+        *packets > CROWD * holds
+    })
 }
 
 /// A processor's work in a second, as docs/benchmarks.md has it, in round figures.
@@ -309,14 +337,6 @@ fn mean_links(setup: &Setup) -> f64 {
     };
     let lengths = pairs.iter().map(|&(from, to)| routes.distance(fabric, from, to));
     lengths.sum::<u32>() as f64 / pairs.len().max(1) as f64
-}
-
-fn bytes(count: u64) -> String {
-    let scaled = |shift: u32| count as f64 / (1u64 << shift) as f64;
-    match count {
-        0..0x4000_0000 => format!("{:.0} MiB", scaled(20).max(1.0)),
-        _ => format!("{:.1} GiB", scaled(30)),
-    }
 }
 
 fn count(number: f64) -> String {

@@ -36,17 +36,17 @@ def run(arguments: argparse.Namespace) -> int:
             return command.check(arguments, path, overrides)
         raise
     resolved = checked.resolved(whole=True)
-    needs, derived, advice, window = checked.outlook()
+    needs, is_least, derived, advice, window = checked.outlook()
     advice = [*advice, *_stuck(resolved["traffic"])]
     flows = drawn.entries(checked, resolved)
-    speed = forecast.speed(checked, needs)
+    speed = forecast.speed(checked, needs, is_least=is_least)
     if arguments.json:
         said = {
             "drawn": flows,
             "derived": derived,
             "advice": advice,
             "window": window,
-            "needs": forecast.as_json(needs, speed),
+            "needs": {**forecast.as_json(needs, speed), "is_least": is_least},
         }
         print(json.dumps({**resolved, **said}, indent=2))
         return COMPLETE
@@ -68,8 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
     _part("measured", forecast.measuring(window))
     hops, ends = needs["packet_hops"], needs["end_ps"] / 1e9
     taken = room(needs["memory_bytes"])
-    _part("needs", f"about {taken}; {hops:,} packet-hops for {ends:,.3g} ms simulated")
-    _part("", forecast.said(needs, speed))
+    least = "at least " if is_least else ""
+    _part("needs", f"about {taken}; {least}{hops:,} packet-hops for {least}{ends:,.3g} ms simulated")
+    _part("", forecast.said(needs, speed, is_least=is_least))
+    if is_least:
+        _part("", forecast.WHY_LEAST)
     there = memory.left()
     if there and needs["memory_bytes"] > there.size:
         _part("", f"too much for this process, which has {room(there.size)} left: {there.why}")

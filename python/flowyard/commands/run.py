@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _replicas(arguments, path)
     # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
     checked = results.Checked(path, options.overrides(arguments), options.prototypes(arguments))
-    needs, _, _, window = checked.outlook()
+    needs, _, _, _, window = checked.outlook()
     # Before the import below, which takes memory, too.
     memory.require(needs["memory_bytes"])
     if window["rule"] != "all":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, NamedTuple
 
-from flowyard import _native
+from flowyard import _native, memory
 from flowyard.model import Model
 from flowyard.results import source, texts
 
@@ -103,7 +103,7 @@ def fabric(scenario: Scenario, overrides: Mapping[str, object] | None = None) ->
     Raises:
         ScenarioError: The topology cannot be built; the text names every problem.
     """
-    return _native.Fabric(*source(scenario)[:2], texts(overrides))
+    return _native.Fabric(*source(scenario)[:2], texts(overrides), memory.require_to_build)
 
 
 def network(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> Network:

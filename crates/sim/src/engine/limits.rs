@@ -1,7 +1,10 @@
 //! The limits of a run's memory and work, and of the flows that it may draw: what counts against them, and when the engine
 //! compares the two.
 //!
-//! The times depend on the network and on the packet-hops so far, and the counts are of what exists at such a time: both
+//! Work is packet-hops, and what happens without a packet: timers of hosts, of queues and of agents, and the acts of a
+//! controller. An end of transmission is no work of its own: ports that decide in retrospect have none.
+//!
+//! The times depend on the network and on the work so far, and the counts are of what exists at such a time: both
 //! are the same in a run of several parts, which therefore ends where a run in one part does. Structures keep the memory
 //! of what has ended for what comes next, so that the most at any of these times counts.
 
@@ -19,6 +22,11 @@ const SHARE: u64 = 64;
 const PACKETS: u64 = 1 << 12;
 /// Looks at a network in which little happens are up to so many times as far apart.
 const FAR: u64 = 1 << 8;
+/// So many timers count as a packet-hop for the distance of looks, which takes longer. Links bound the packets between two
+/// looks and nothing bounds the timers, so that the first look is soon and later ones may be closer than the close ones.
+const TIMERS: u64 = 1 << 3;
+/// The first look is no later.
+const FIRST: Time = Time::from_us(1);
 
 /// The looks at the limits of a run.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +39,9 @@ pub struct Limits {
     far: Time,
     /// See `SHARE`.
     most: u64,
-    /// Packet-hops by the last one.
+    /// Packet-hops by the last one, and timers.
     packet_hops: u64,
+    timers: u64,
     /// Bytes of the network without traffic, of a connection and of a packet.
     network: u64,
     packet: u64,
@@ -54,6 +63,8 @@ pub struct Used {
     pub other: u64,
     /// Links crossed by packets.
     pub packet_hops: u64,
+    /// Timers that have fired, and acts of a controller.
+    pub timers: u64,
 }
 
 impl Limits {
@@ -68,12 +79,13 @@ impl Limits {
         let picobits = 8 * u128::from(plan.full_packet * most) * u128::from(SECOND);
         let close = u64::try_from(picobits / rate.max(1)).unwrap_or(u64::MAX).clamp(1, SECOND);
         Limits {
-            next: Time(close),
-            step: Time(close),
+            next: Time(close).min(FIRST),
+            step: Time(close).min(FIRST),
             close: Time(close),
             far: Time(close * FAR),
             most,
             packet_hops: 0,
+            timers: 0,
             network: network_bytes(parts.fabric, parts.routes, parts.members.port_bytes()),
             packet,
             conns: 0,
@@ -83,13 +95,15 @@ impl Limits {
 
     /// The limit that the run has come to, if it has; the next event is at `next`.
     pub fn look<M>(&mut self, used: &Used, plan: &Plan<M>, next: Time) -> Option<Limit> {
-        let hops = used.packet_hops - self.packet_hops;
+        let (hops, timers) = (used.packet_hops - self.packet_hops, used.timers - self.timers);
         self.step = match () {
-            () if hops > 4 * self.most => self.close,
-            () if hops < self.most => self.far.min(Time(2 * self.step.0)),
+            () if timers / TIMERS > 4 * self.most => Time((self.step.min(self.close).0 / 2).max(1)),
+            () if hops > 4 * self.most => self.step.min(self.close),
+            () if hops + timers / TIMERS < self.most => self.far.min(Time(2 * self.step.0)),
             () => self.step,
         };
-        (self.next, self.packet_hops) = (next.saturating_add(self.step), used.packet_hops);
+        self.next = next.saturating_add(self.step);
+        (self.packet_hops, self.timers) = (used.packet_hops, used.timers);
         self.conns = self.conns.max(used.conns);
         self.packets = self.packets.max(used.packets);
         let bytes = self.network
@@ -100,7 +114,7 @@ impl Limits {
         match () {
             () if used.flows > plan.flows_max => Some(Limit::Flows),
             () if bytes > plan.memory_limit => Some(Limit::Memory),
-            () if used.packet_hops > plan.work_limit => Some(Limit::Work),
+            () if used.packet_hops + used.timers > plan.work_limit => Some(Limit::Work),
             () => None,
         }
     }
@@ -119,6 +133,7 @@ impl<M: Members> Engine<'_, '_, M> {
             packets: (net.arena.live() + coming) as u64,
             other: self.agent_bytes() + room + mailbox + net.paths.bytes() + self.observed(),
             packet_hops: net.packet_hops,
+            timers: self.timers + net.room.as_ref().map_or(0, |room| room.acts()),
         }
     }
 

@@ -2,7 +2,7 @@
 //! and estimates.
 
 use crate::routing::Routes;
-use crate::topology::Fabric;
+use crate::topology::{Counts, Fabric};
 
 /// A directed link with its port, which has a single queue.
 const LINK_BYTES: u64 = 576;
@@ -16,6 +16,15 @@ pub const CONN_BYTES: u64 = 403;
 pub const PACKET_BYTES: u64 = 168;
 /// A packet's record beyond its header, where packets have one.
 pub const RECORD_BYTES: u64 = 64;
+
+/// Structures of a network of so many nodes and cables that are there whatever its routes and queues.
+pub fn least_network_bytes(counts: Counts) -> u64 {
+    let bytes = counts
+        .cables
+        .saturating_mul(2 * u128::from(LINK_BYTES))
+        .saturating_add(counts.hosts.saturating_mul(HOST_BYTES.into()));
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
 
 /// Fixed structures: links with their queues, each of which takes `port_bytes` beyond a single queue; hosts;
 /// routes.

@@ -91,7 +91,8 @@ use std::sync::Arc;
 
 /// Events between two looks at the world outside.
 const WATCH_EVERY: u64 = 1 << 14;
-/// Events between two audits; a divisor of `WATCH_EVERY`.
+/// Events between two audits, at least; a divisor of `WATCH_EVERY`. An audit looks at all that there is: where that is more,
+/// so many events pass before the next one, and audits take time in proportion to the run.
 const AUDIT_EVERY: u64 = 1 << 12;
 
 /// A run in progress.
@@ -121,6 +122,10 @@ pub struct Engine<'a, 'o, M: Members> {
     /// When it ends because all flows have that somebody waits for.
     stop_at: Time,
     events: u64,
+    /// Events before the next audit.
+    next_audit: u64,
+    /// Timers that have fired, of hosts, queues and agents.
+    timers: u64,
     violations: Vec<String>,
     /// When to look for a cycle of paused ports next, and what was found.
     deadlock_look: Time,
@@ -169,6 +174,8 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             limits: Box::new(Limits::new(plan)),
             stop_at: Time::NEVER,
             events: 0,
+            next_audit: 0,
+            timers: 0,
             violations: Vec::new(),
             deadlock_look: Time::NEVER,
             deadlock: Vec::new(),
@@ -218,8 +225,9 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
                 if self.events.is_multiple_of(WATCH_EVERY) && !watch(&self.progress()) {
                     break Status::Interrupted;
                 }
-                if self.plan.audit {
+                if self.plan.audit && self.events >= self.next_audit {
                     self.audit();
+                    self.next_audit = self.events + self.audited_items();
                 }
             }
         };
@@ -302,7 +310,10 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
                 self.lose_on_link(self.net.links.of(&event), PacketId(event.a))
             }
             phase if phase == Phase::Pause as u8 => self.obey(event),
-            phase if phase == Phase::Port as u8 => self.net.port_timer(self.net.links.of(&event), event.a),
+            phase if phase == Phase::Port as u8 => {
+                self.timers += 1;
+                self.net.port_timer(self.net.links.of(&event), event.a);
+            }
             phase if phase == Phase::Control as u8 => self.control(event),
             _ => self.fault(event.rank()),
         }
@@ -444,6 +455,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     }
 
     fn timer(&mut self, event: Event) {
+        self.timers += 1;
         let (transport, owner) = (event.transport(), event.owner());
         let host = match owner {
             Owner::Sender(id) => {

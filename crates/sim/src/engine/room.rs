@@ -116,6 +116,11 @@ impl<C: Controller> Room<C> {
         self.counts
     }
 
+    /// How often it has acted.
+    pub fn acts(&self) -> u64 {
+        self.counts.acts
+    }
+
     /// Bytes of its tables and of messages in transit: by their number, which does not depend on the parts of a run.
     pub fn bytes(&self) -> u64 {
         let own = self.reports.len() * size_of::<Report>()

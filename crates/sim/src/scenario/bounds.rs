@@ -222,6 +222,18 @@ mod tests {
     }
 
     #[test]
+    fn beyond_64_bits_it_says_what_fits() {
+        let of =
+            |format: &str, value: &str| message(&json!({"type": "string", "format": format}), json!(value));
+        let large =
+            |value: &str, most: &str| format!("\"{value}\" is too large (allowed: at most \"{most}\"); ");
+        assert_eq!(of(Time::FORMAT, "999999990s"), large("999999990s", "18446744s"));
+        assert_eq!(of(Bytes::FORMAT, "99999999999GiB"), large("99999999999GiB", "17179869183GiB"));
+        assert_eq!(of(Rate::FORMAT, "18446745Tbps"), large("18446745Tbps", "18446744Tbps"));
+        assert_eq!(of(Time::FORMAT, "18446744s"), "");
+    }
+
+    #[test]
     fn large_whole_numbers_compare_exactly() {
         let schema = json!({"type": "integer", "maximum": u64::MAX - 1});
         assert_eq!(message(&schema, json!(u64::MAX - 1)), "");

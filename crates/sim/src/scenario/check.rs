@@ -9,9 +9,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::measure::{self, Measure};
-use super::{Connection, Entry, Run};
+use super::{Admit, Connection, Entry, Run};
 use crate::agent::Agent;
 use crate::balancer::{Balancer, Routing};
+use crate::engine::memory::least_network_bytes;
 use crate::faults::{Faults, packets};
 use crate::observe::Observe;
 use crate::problem::{Problem, join, list, steps};
@@ -23,13 +24,14 @@ use crate::transport::Transport;
 
 /// Problems between the parts of a document in which the walk found the given ones; and the network, if its topology
 /// can be built.
-pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Option<Fabric>) {
+pub(super) fn check(document: &Value, found: &[Problem], admit: &Admit) -> (Vec<Problem>, Option<Fabric>) {
     let draft = Draft { document, found };
     let mut problems = Vec::new();
     let mut fabric = None;
     if let Some((value, topology)) = draft.part::<Topology>("topology", document.get("topology")) {
         let own = own("topology", topology.name(), value, topology.problems());
-        if own.is_empty() {
+        let too_large = if own.is_empty() { draft.too_large(&topology, admit) } else { None };
+        if own.is_empty() && too_large.is_none() {
             let built = topology.build();
             problems.extend(
                 routes(&built).map(|message| Problem::new(join("topology", topology.name()), message)),
@@ -37,6 +39,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Optio
             fabric = Some(built);
         }
         problems.extend(own);
+        problems.extend(too_large);
     }
     let transports = draft.transports();
     for Chosen { path, value, transport, .. } in &transports {
@@ -155,6 +158,18 @@ impl<'a> Draft<'a> {
         };
         let value = value.filter(|value| !value.is_null())?;
         if self.found.iter().any(inside) { None } else { Some((value, T::deserialize(value).ok()?)) }
+    }
+
+    /// Why there is no memory for the network, found before it is built.
+    fn too_large(&self, topology: &Topology, admit: &Admit) -> Option<Problem> {
+        let need = least_network_bytes(topology.counts());
+        let run = self.part::<Run>("run", self.document.get("run"));
+        let limited = run.and_then(|(_, run)| run.too_much_to_set_up(need));
+        limited.or_else(|| {
+            let message =
+                || format!("needs {need} bytes of memory for its network, and there are not so many");
+            (!admit(need)).then(|| Problem::new("topology", message()))
+        })
     }
 
     /// The traffic entries with their paths; none if there are too many.

@@ -13,6 +13,7 @@ mod entry;
 mod files;
 mod measure;
 mod prototypes;
+mod refusal;
 mod schema;
 mod set;
 mod text;
@@ -50,8 +51,11 @@ pub fn read(
     files: &Files,
 ) -> Result<Scenario, Problems> {
     let prototypes = Prototypes::default();
-    read_with_fabric(text, format, overrides, files, &prototypes).map(|(scenario, _)| scenario)
+    read_with_fabric(text, format, overrides, files, &prototypes, &|_| true).map(|(scenario, _)| scenario)
 }
+
+/// Whether there is memory for so many bytes: asked before a network is built, which takes about as many.
+pub type Admit<'a> = dyn Fn(u64) -> bool + 'a;
 
 /// The same, with the prototypes that it may name; and the network that the check has built.
 pub fn read_with_fabric(
@@ -60,6 +64,7 @@ pub fn read_with_fabric(
     overrides: &[(String, String)],
     files: &Files,
     prototypes: &Prototypes,
+    admit: &Admit,
 ) -> Result<(Scenario, Fabric), Problems> {
     let mut document = text::parse(text, format)?;
     let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
@@ -69,7 +74,7 @@ pub fn read_with_fabric(
     if problems.len() < PROBLEMS_MAX {
         problems.extend(files::put_in(&mut document, &problems, files));
         problems.extend(prototypes::put_in(&mut document, &problems, prototypes));
-        let (found, built) = check::check(&document, &problems);
+        let (found, built) = check::check(&document, &problems, admit);
         problems.extend(found);
         fabric = built;
     }
@@ -87,6 +92,7 @@ pub fn read_network(
     text: &str,
     format: Format,
     overrides: &[(String, String)],
+    admit: &Admit,
 ) -> Result<(Topology, Fabric), Problems> {
     let mut document = text::parse(text, format)?;
     let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
@@ -96,7 +102,7 @@ pub fn read_network(
     }
     problems.extend(walk::walk(&schema::SCHEMA, &mut document));
     problems.retain(|problem| problem.path == "topology" || problem.path.starts_with("topology."));
-    let (found, fabric) = check::check(&document, &problems);
+    let (found, fabric) = check::check(&document, &problems, admit);
     problems.extend(found);
     problems.truncate(PROBLEMS_MAX);
     if !problems.is_empty() {
@@ -187,8 +193,8 @@ pub struct Run {
     /// "limit".
     #[schemars(extend("x-minimum" = "1MiB"))]
     pub memory_limit: Bytes,
-    /// A run that is estimated to take more packet-hops (links crossed by packets) is refused, and a run that
-    /// reaches them ends, with status "limit". A processor does a few million a second.
+    /// A run that is estimated to take more packet-hops (links crossed by packets) is refused, and a run whose packet-hops
+    /// and timers reach so many ends, with status "limit". A processor does a few million a second.
     #[schemars(range(min = 1))]
     pub work_limit: u64,
     /// Report settings that are allowed and probably not meant, such as a window that does not fill a path:

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bisection, Fabric, Generator, capacity, oversized};
+use super::{Bisection, Counts, Fabric, Generator, capacity, oversized};
 use crate::ids::NodeId;
 use crate::problem::Problem;
 use crate::units::{Rate, Time};
@@ -40,9 +40,14 @@ impl Default for BCube {
 
 impl Generator for BCube {
     fn problems(&self) -> Vec<Problem> {
+        oversized(self.counts())
+    }
+
+    fn counts(&self) -> Counts {
         let (n, levels) = (u128::from(self.n), u128::from(self.k) + 1);
         let hosts = n.saturating_pow(self.k + 1);
-        oversized(hosts, n.saturating_pow(self.k).saturating_mul(levels), hosts.saturating_mul(levels))
+        let switches = n.saturating_pow(self.k).saturating_mul(levels);
+        Counts { hosts, switches, cables: hosts.saturating_mul(levels) }
     }
 
     fn build(&self) -> Fabric {

@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bisection, Fabric, Generator, capacity, oversized};
+use super::{Bisection, Counts, Fabric, Generator, capacity, oversized};
 use crate::ids::NodeId;
 use crate::problem::Problem;
 use crate::units::{Rate, Time};
@@ -41,8 +41,15 @@ impl Default for CamCube {
 
 impl Generator for CamCube {
     fn problems(&self) -> Vec<Problem> {
-        let hosts = [self.x, self.y, self.z].map(u128::from).iter().product();
-        oversized(hosts, 0, 3 * hosts)
+        oversized(self.counts())
+    }
+
+    fn counts(&self) -> Counts {
+        let sides = [self.x, self.y, self.z].map(u128::from);
+        let hosts = sides.iter().product();
+        // Of a ring of two hosts the second cable is left out.
+        let cables = sides.map(|side| if side == 2 { hosts / 2 } else { hosts }).iter().sum();
+        Counts { hosts, switches: 0, cables }
     }
 
     fn build(&self) -> Fabric {

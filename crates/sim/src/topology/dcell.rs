@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Fabric, Generator, oversized};
+use super::{Counts, Fabric, Generator, oversized};
 use crate::ids::NodeId;
 use crate::problem::Problem;
 use crate::units::{Rate, Time};
@@ -48,13 +48,14 @@ impl DCell {
 
 impl Generator for DCell {
     fn problems(&self) -> Vec<Problem> {
+        oversized(self.counts())
+    }
+
+    fn counts(&self) -> Counts {
         let hosts = self.sizes()[self.k as usize];
         // A cable to the switch, and half of one on each level above.
-        oversized(
-            hosts,
-            hosts / u128::from(self.n),
-            hosts.saturating_add(hosts.saturating_mul(self.k.into()) / 2),
-        )
+        let cables = hosts.saturating_add(hosts.saturating_mul(self.k.into()) / 2);
+        Counts { hosts, switches: hosts / u128::from(self.n), cables }
     }
 
     fn build(&self) -> Fabric {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bisection, Cable, Fabric, Generator, capacity};
+use super::{Bisection, Cable, Counts, Fabric, Generator, capacity};
 use crate::units::{Rate, Time};
 
 /// `hosts` hosts on a left switch, as many on a right one, and one cable between the switches.
@@ -37,6 +37,10 @@ impl Default for Dumbbell {
 }
 
 impl Generator for Dumbbell {
+    fn counts(&self) -> Counts {
+        Counts { hosts: 2 * u128::from(self.hosts), switches: 2, cables: 2 * u128::from(self.hosts) + 1 }
+    }
+
     fn build(&self) -> Fabric {
         let mut fabric = Fabric::default();
         let hosts: Vec<_> =

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Fabric, Generator, oversized};
+use super::{Counts, Fabric, Generator, oversized};
 use crate::ids::NodeId;
 use crate::nearest::{closest, did_you_mean};
 use crate::problem::{PROBLEMS_MAX, Problem};
@@ -159,10 +159,17 @@ impl Generator for Explicit {
             problems.extend(unused.into_iter().take(PROBLEMS_MAX).map(alone));
         }
         if problems.is_empty() {
-            let cables = self.cables.iter().map(|cable| u128::from(cable.count)).sum();
-            problems = oversized(self.hosts.len() as u128, self.switches.len() as u128, cables);
+            problems = oversized(self.counts());
         }
         problems
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            hosts: self.hosts.len() as u128,
+            switches: self.switches.len() as u128,
+            cables: self.cables.iter().map(|cable| u128::from(cable.count)).sum(),
+        }
     }
 
     fn build(&self) -> Fabric {

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::capacity::Tier;
-use super::{Bisection, Cable, Fabric, Generator, capacity, oversized};
+use super::{Bisection, Cable, Counts, Fabric, Generator, capacity, oversized};
 use crate::ids::NodeId;
 use crate::problem::Problem;
 use crate::units::{Rate, Time};
@@ -136,11 +136,15 @@ impl Generator for FatTree {
             let message = format!("{} needs uplinks; a single level has none", self.oversubscription);
             return vec![Problem::new("oversubscription", message)];
         }
+        oversized(self.counts())
+    }
+
+    fn counts(&self) -> Counts {
         let (half, levels) = (u128::from(self.k / 2), self.levels);
         let hosts = half.saturating_pow(levels).saturating_mul(2 * u128::from(self.oversubscription));
         let switches = half.saturating_pow(levels - 1).saturating_mul(2 * u128::from(levels) - 1);
         let uplinks = half.saturating_pow(levels).saturating_mul(2 * u128::from(levels - 1));
-        oversized(hosts, switches, hosts.saturating_add(uplinks))
+        Counts { hosts, switches, cables: hosts.saturating_add(uplinks) }
     }
 
     fn build(&self) -> Fabric {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::capacity::{self, Tier};
-use super::{Bisection, Cable, Fabric, Generator, oversized};
+use super::{Bisection, Cable, Counts, Fabric, Generator, oversized};
 use crate::ids::NodeId;
 use crate::problem::Problem;
 use crate::units::{Rate, Time};
@@ -96,10 +96,14 @@ impl Generator for LeafSpine {
         if (self.leaves, self.hosts) == (1, 1) {
             return vec![Problem::new("hosts", "1 host on 1 leaf has no other host to send to; use 2")];
         }
+        oversized(self.counts())
+    }
+
+    fn counts(&self) -> Counts {
         let [leaves, hosts] = [self.leaves, self.hosts].map(u128::from);
         let spines = u128::from(self.spines) * u128::from(self.copies());
         let cables = leaves * (hosts + spines * u128::from(self.parallel));
-        oversized(leaves * hosts, leaves + spines, cables)
+        Counts { hosts: leaves * hosts, switches: leaves + spines, cables }
     }
 
     fn build(&self) -> Fabric {

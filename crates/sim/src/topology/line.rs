@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bisection, Fabric, Generator, capacity};
+use super::{Bisection, Counts, Fabric, Generator, capacity};
 use crate::problem::Problem;
 use crate::units::{Rate, Time};
 
@@ -45,6 +45,10 @@ impl Generator for Line {
             }
         }
         problems
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { hosts: 2, switches: self.switches.into(), cables: u128::from(self.switches) + 1 }
     }
 
     fn build(&self) -> Fabric {

@@ -42,6 +42,10 @@ pub trait Generator {
         Vec::new()
     }
 
+    /// Its hosts, switches and cables, by their formula: a network that is too large is refused before it is built. Means
+    /// nothing if there are other [`Generator::problems`].
+    fn counts(&self) -> Counts;
+
     /// The graph. Called only if there are no [`Generator::problems`].
     fn build(&self) -> Fabric;
 
@@ -57,6 +61,17 @@ pub trait Generator {
     }
 }
 
+/// Sizes of a network. They saturate: a number too large for them is too large anyway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// Hosts.
+    pub hosts: u128,
+    /// Switches.
+    pub switches: u128,
+    /// Cables, each of which is two links.
+    pub cables: u128,
+}
+
 /// Hosts of the largest network.
 const MOST_HOSTS: u128 = 200_000;
 /// Switches of the largest network.
@@ -65,9 +80,7 @@ const MOST_SWITCHES: u128 = 200_000;
 const MOST_CABLES: u128 = 2_000_000;
 
 /// Refuses a network that a slip has made too large, before any of it is built.
-///
-/// Counts saturate: a number too large for them is too large anyway.
-fn oversized(hosts: u128, switches: u128, cables: u128) -> Vec<Problem> {
+fn oversized(Counts { hosts, switches, cables }: Counts) -> Vec<Problem> {
     let counts = [
         (hosts, MOST_HOSTS, "hosts"),
         (switches, MOST_SWITCHES, "switches"),
@@ -160,6 +173,12 @@ impl Fabric {
         self.links.push(Link { from: a, to: b, rate, delay });
         self.links.push(Link { from: b, to: a, rate, delay });
         LinkId(self.links.len() as u32 - 2)
+    }
+
+    /// Its hosts, switches and cables.
+    pub fn counts(&self) -> Counts {
+        let (nodes, hosts) = (self.nodes.len() as u128, u128::from(self.hosts));
+        Counts { hosts, switches: nodes - hosts, cables: self.links.len() as u128 / 2 }
     }
 
     /// The tiers of both ends of a link, as in "edge-aggregation".

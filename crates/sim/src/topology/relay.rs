@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bisection, Fabric, Generator, capacity};
+use super::{Bisection, Counts, Fabric, Generator, capacity};
 use crate::units::{Rate, Time};
 
 /// Hosts 0, 1 and 2 in a row; host 1 has two ports and relays between the others.
@@ -25,6 +25,10 @@ impl Default for Relay {
 }
 
 impl Generator for Relay {
+    fn counts(&self) -> Counts {
+        Counts { hosts: 3, switches: 0, cables: 2 }
+    }
+
     fn build(&self) -> Fabric {
         let mut fabric = Fabric::default();
         let hosts: Vec<_> = (0..3).map(|i| fabric.add_node(format!("host {i}"), "host")).collect();

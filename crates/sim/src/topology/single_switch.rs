@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bisection, Fabric, Generator, capacity};
+use super::{Bisection, Counts, Fabric, Generator, capacity};
 use crate::units::{Rate, Time};
 
 /// `hosts` hosts, each with one cable to a single switch.
@@ -28,6 +28,10 @@ impl Default for SingleSwitch {
 }
 
 impl Generator for SingleSwitch {
+    fn counts(&self) -> Counts {
+        Counts { hosts: self.hosts.into(), switches: 1, cables: self.hosts.into() }
+    }
+
     fn build(&self) -> Fabric {
         let mut fabric = Fabric::default();
         let hosts: Vec<_> = (0..self.hosts).map(|i| fabric.add_node(format!("host {i}"), "host")).collect();

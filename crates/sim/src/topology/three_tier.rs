@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::capacity::{self, Tier};
-use super::{Cable, Fabric, Generator, oversized};
+use super::{Cable, Counts, Fabric, Generator, oversized};
 use crate::ids::NodeId;
 use crate::problem::Problem;
 use crate::units::{Rate, Time};
@@ -78,17 +78,24 @@ impl Generator for ThreeTier {
                 format!("{} is not a multiple of uplinks, which is {}", self.aggregations, self.uplinks);
             problems.push(Problem::new("aggregations", message));
         }
-        let [cores, aggregations, accesses, hosts, uplinks] =
-            [self.cores, self.aggregations, self.accesses, self.hosts, self.uplinks].map(u128::from);
-        if accesses * hosts < 2 {
+        if u64::from(self.accesses) * u64::from(self.hosts) < 2 {
             problems
                 .push(Problem::new("hosts", "1 host on 1 access switch has no other host to send to; use 2"));
         }
         if problems.is_empty() {
-            let cables = accesses * (hosts + uplinks) + aggregations * uplinks;
-            problems = oversized(accesses * hosts, accesses + aggregations + cores, cables);
+            problems = oversized(self.counts());
         }
         problems
+    }
+
+    fn counts(&self) -> Counts {
+        let [cores, aggregations, accesses, hosts, uplinks] =
+            [self.cores, self.aggregations, self.accesses, self.hosts, self.uplinks].map(u128::from);
+        Counts {
+            hosts: accesses * hosts,
+            switches: accesses + aggregations + cores,
+            cables: accesses * (hosts + uplinks) + aggregations * uplinks,
+        }
     }
 
     fn build(&self) -> Fabric {

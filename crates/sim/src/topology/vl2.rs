@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::capacity::{self, Tier};
-use super::{Bisection, Cable, Fabric, Generator, oversized};
+use super::{Bisection, Cable, Counts, Fabric, Generator, oversized};
 use crate::ids::NodeId;
 use crate::problem::Problem;
 use crate::units::{Rate, Time};
@@ -82,16 +82,20 @@ impl Generator for Vl2 {
         let odd = ports.into_iter().filter(|(_, ports)| !ports.is_multiple_of(2));
         let odd = odd.map(|(name, ports)| Problem::new(name, format!("{ports} is odd; use an even number")));
         let mut problems: Vec<_> = odd.collect();
-        let racks = u128::from(self.racks());
-        let hosts = racks * u128::from(self.hosts);
-        if problems.is_empty() && hosts < 2 {
+        if problems.is_empty() && self.counts().hosts < 2 {
             problems.push(Problem::new("hosts", "1 host in 1 rack has no other host to send to; use 2"));
         }
         if problems.is_empty() {
-            let switches = u128::from(self.aggregation_ports / 2 + self.intermediate_ports) + racks;
-            problems = oversized(hosts, switches, hosts + 4 * racks);
+            problems = oversized(self.counts());
         }
         problems
+    }
+
+    fn counts(&self) -> Counts {
+        let racks = u128::from(self.racks());
+        let hosts = racks * u128::from(self.hosts);
+        let switches = u128::from(self.aggregation_ports / 2 + self.intermediate_ports) + racks;
+        Counts { hosts, switches, cables: hosts + 4 * racks }
     }
 
     fn build(&self) -> Fabric {

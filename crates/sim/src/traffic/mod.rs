@@ -308,6 +308,20 @@ pub fn problems(entries: &[Demand], fabric: &Fabric) -> Vec<(usize, Problem)> {
 
 /// How many flows each entry has at most. Called only if there are no [`problems`].
 pub fn flows_at_most(entries: &[Demand], fabric: &Fabric) -> Vec<u64> {
+    extents(entries, fabric).iter().map(|extent| extent.most).collect()
+}
+
+/// How many flows will be drawn before the run, on average where that is up to chance. Called only if there are no
+/// [`problems`].
+pub fn flows_drawn(entries: &[Demand], fabric: &Fabric) -> u64 {
+    let drawn = |(entry, extent): (&Demand, &Extent)| match entry.arrivals.on_off() {
+        Some(_) => 0,
+        None => extent.flows,
+    };
+    zip(entries, &extents(entries, fabric)).map(drawn).fold(0, u64::saturating_add)
+}
+
+fn extents(entries: &[Demand], fabric: &Fabric) -> Vec<Extent> {
     let ports = HostPorts::of(fabric);
     let (sources, _) = sources::resolve(entries, fabric.hosts, 0, 0);
     let mut extents = vec![Extent::default(); entries.len()];
@@ -317,7 +331,7 @@ pub fn flows_at_most(entries: &[Demand], fabric: &Fabric) -> Vec<u64> {
         let of = size(entry, sources, fabric.hosts);
         (extents[index], _) = extent(entry, entries, &extents, of, expected);
     }
-    extents.iter().map(|extent| extent.most).collect()
+    extents
 }
 
 /// Problems of an entry whose matrix is drawn among so many sources.

@@ -1,8 +1,12 @@
 //! Runs that are out of reach: refused before they start, and stopped if they come to it on the way.
 
 use crate::common::{self, US, run_with, scenario};
+use flowyard_sim::checked::Checked;
+use flowyard_sim::engine::calendar::Agenda;
 use flowyard_sim::engine::finished::{Limit, Status};
 use flowyard_sim::outlook;
+use flowyard_sim::scenario::{self, Format, Prototypes};
+use flowyard_sim::threads::Threads;
 
 /// Twice as much as a wire takes, into a queue without an end.
 const OVERLOAD: &str = r#"
@@ -84,7 +88,7 @@ fn work_that_was_not_foreseen_ends_the_run() {
 fn work_is_estimated_well() {
     for (name, text) in common::goldens() {
         let scenario = scenario(&text, &[]);
-        let run = common::run_scenario(&scenario, flowyard_sim::engine::calendar::Agenda::Calendar);
+        let run = common::run_scenario(&scenario, Agenda::Calendar);
         let (expected, found) =
             (run.0.summary.estimate.packet_hops as f64, run.counters().packet_hops as f64);
         let ratio = expected / found;
@@ -118,4 +122,81 @@ fn a_short_stall_is_told_at_one_time_in_both_port_modes() {
         assert_eq!(run.0.summary.end_ps, acked + US);
     }
     assert_eq!(auto.digest(), serviced.digest());
+}
+
+/// Memory that is known before flows are drawn is no more than that of the run.
+#[test]
+fn the_least_memory_is_less_than_the_estimate() {
+    for (name, text) in common::goldens() {
+        let scenario = scenario(&text, &[]);
+        let checked = Checked::of(&scenario);
+        let (least, needs) = (checked.memory_least(), checked.outlook().expect("a small run").needs);
+        assert!(least <= needs.memory_bytes, "{name}: {least} of {}", needs.memory_bytes);
+    }
+}
+
+#[test]
+fn a_network_is_refused_before_it_is_built() {
+    let text = OVERLOAD
+        .replace("single-switch = { hosts = 3,", "leaf-spine = { leaves = 1000, spines = 1000, hosts = 200,");
+    let read = |limit: &str, room: u64| {
+        let overrides = [("run.memory_limit".to_string(), limit.to_string())];
+        let asked = std::cell::Cell::new(0);
+        let admit = |need| {
+            asked.set(need);
+            need <= room
+        };
+        let (files, prototypes) = (&scenario::no_files, Prototypes::default());
+        let read = Checked::read_with(&text, Format::Toml, &overrides, files, prototypes, &admit);
+        (read.expect_err("too large").to_string(), asked.get())
+    };
+    // A cable for each host, a million from leaves to spines; each is two links with their ports.
+    let need = 2 * 1_200_000 * 576 + 200_000 * 104;
+    let problem =
+        format!("topology: needs {need} bytes of memory for its network, and there are not so many");
+    assert_eq!(read("2GiB", need - 1), (problem, need));
+    let (refused, asked) = read("1GiB", u64::MAX);
+    assert_eq!(asked, 0);
+    let message =
+        "run.memory_limit: the run needs about 1.3 GiB of memory, and the limit is 1GiB; use fewer flows, a";
+    assert!(refused.starts_with(message), "{refused}");
+}
+
+#[test]
+fn flows_are_counted_before_they_are_drawn() {
+    let many = OVERLOAD.replace("\"at-once\"", "{ poisson = { load = 0.5 } }\nflows = 9000000");
+    let scenario = scenario(&many, &[("run.memory_limit", "2GiB")]);
+    let checked = Checked::of(&scenario);
+    // Six links and three hosts; a switch with a column for itself.
+    assert_eq!(checked.memory_least(), 9_000_000 * 289 + 6 * 576 + 3 * 104 + 4);
+    let refused = checked.outlook().expect_err("too much").to_string();
+    assert!(refused.starts_with("run.memory_limit: the run needs about 2.4 GiB of memory"), "{refused}");
+}
+
+/// Agents tick every two microseconds while packets take milliseconds: without the limit that is two million ticks.
+#[test]
+fn timers_without_packets_are_work() {
+    let text = r#"
+        transport = "rcp"
+        topology.dumbbell = { hosts = 2, rate = "1Mbps", delay = "1ms" }
+        agent.rcp.timeslot = "2us"
+        [[traffic]]
+        name = "slow"
+        arrivals = "at-once"
+        matrix.pairs = [[0, 2], [1, 3]]
+        sizes.fixed = "15KB"
+    "#;
+    let limited = |mode: &str, parts: u32| {
+        let scenario = scenario(text, &[("run.work_limit", "50000"), ("run.port_mode", mode)]);
+        let (threads, watch) = (Threads(1), &mut |_: &_| true);
+        let run = Checked::of(&scenario).simulate_in(parts, &threads, Agenda::Calendar, watch, &mut []);
+        run.expect("a small run").summary
+    };
+    let [auto, serviced, parted] = [limited("auto", 1), limited("serviced", 1), limited("auto", 2)];
+    for summary in [&auto, &serviced, &parted] {
+        assert_eq!((summary.status, summary.limit), (Status::Limit, Some(Limit::Work)));
+        assert_eq!(summary.end_ps, auto.end_ps);
+        assert!(summary.counters.packet_hops < 1000, "{}", summary.counters.packet_hops);
+        assert!(summary.counters.events < 80_000, "{}", summary.counters.events);
+    }
 }

@@ -317,6 +317,7 @@ fn small() -> Vec<(Box<dyn Generator>, u64)> {
         (Box::new(BCube { n: 5, k: 0, ..BCube::default() }), 1),
         (Box::new(DCell { n: 3, ..DCell::default() }), (12 + 4) * 12),
         (Box::new(CamCube { x: 4, y: 2, z: 3, ..CamCube::default() }), 24 * 24),
+        (Box::new(CamCube { x: 2, y: 2, z: 2, ..CamCube::default() }), 8 * 8),
         (Box::new(FatTree { k: 4, levels: 4, ..FatTree::default() }), 56 * 16),
         (Box::new(FatTree { k: 4, levels: 2, oversubscription: 3, ..FatTree::default() }), 6 * 4),
     ]
@@ -327,6 +328,7 @@ fn rules_of_a_fabric_and_its_routes() {
     for (topology, cells) in small() {
         assert_eq!(topology.problems(), []);
         let fabric = topology.build();
+        assert_eq!(topology.counts(), fabric.counts());
         check_parts(&fabric);
         for link in &fabric.links {
             assert_ne!(link.from, link.to);

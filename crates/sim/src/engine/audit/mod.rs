@@ -70,6 +70,13 @@ impl<M: Members> Engine<'_, '_, M> {
     }
 }
 
+impl<M: Members> Engine<'_, '_, M> {
+    /// What an audit looks at in this part: packets, connections and ports, which all events belong to.
+    pub(super) fn audited_items(&self) -> u64 {
+        (self.net.arena.slots() + self.net.conns.len() + self.net.egress.len()) as u64
+    }
+}
+
 impl<M: Members> Auditor<'_, '_, '_, M> {
     /// The differences between counters and contents.
     pub(super) fn audit(&self) -> Vec<String> {

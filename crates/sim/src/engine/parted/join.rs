@@ -1,5 +1,6 @@
 //! The parts of a run as one: for those who look at it, and at its end.
 
+use super::super::AUDIT_EVERY;
 use super::super::audit::{Auditor, FINDINGS_MAX};
 use super::super::conn::Counts;
 use super::super::endpoint::Endpoint;
@@ -28,7 +29,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     /// Compares the counters of all parts with what is in them.
     pub(super) fn audit(&mut self) {
-        self.audited = self.sum(|part| part.events);
+        self.next_audit = self.sum(|part| part.events + part.audited_items().max(AUDIT_EVERY));
         self.parts.iter_mut().for_each(|part| part.take_in());
         self.join_all();
         let parts = self.parts.iter().map(|part| &**part).collect();

@@ -73,8 +73,8 @@ pub struct Parted<'a, 'o, M: Members> {
     witness: Option<ConnId>,
     /// Connections of all parts, each with both its ends; made for a look.
     joined: Vec<Conn>,
-    /// Events by the last audit.
-    audited: u64,
+    /// Events before the next audit.
+    next_audit: u64,
     violations: Vec<String>,
     counts: PartCounts,
 }
@@ -125,7 +125,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             shortest_flow: shortest_flow(plan),
             witness: None,
             joined: Vec::new(),
-            audited: 0,
+            next_audit: AUDIT_EVERY,
             violations: Vec::new(),
             counts: PartCounts { parts: cut.count, ..PartCounts::default() },
         }
@@ -208,7 +208,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         }
         self.meet();
         self.control_until(self.border);
-        if self.plan.audit && self.sum(|part| part.events) - self.audited >= AUDIT_EVERY {
+        if self.plan.audit && self.sum(|part| part.events) >= self.next_audit {
             self.audit();
         }
         if let Some(status) = self.complete() {
@@ -324,6 +324,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             packets: sum(|used| used.packets),
             other: observed + control + sum(|used| used.other),
             packet_hops: sum(|used| used.packet_hops),
+            timers: sum(|used| used.timers) + self.center.as_ref().map_or(0, |center| center.room.acts()),
         };
         let at = self.limits.next;
         self.limit = self.limits.look(&used, self.plan, next);
