@@ -22,19 +22,19 @@ pub struct Advice {
 }
 
 /// A field of a member that its other fields leave unread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
     /// Its path below the member.
-    pub field: &'static str,
-    /// The setting of the member with which it is read: KEY = VALUE.
-    pub unless: &'static str,
+    pub field: String,
+    /// What it is read with: a setting of the member as KEY = VALUE, or words.
+    pub unless: String,
 }
 
 impl Unread {
     /// Those of the fields for which the condition, which stands beside them in words, does not hold.
     pub fn among<const N: usize>(fields: [(&'static str, bool, &'static str); N]) -> Vec<Unread> {
         let unread = fields.into_iter().filter(|(_, read, _)| !read);
-        unread.map(|(field, _, unless)| Unread { field, unless }).collect()
+        unread.map(|(field, _, unless)| Unread { field: field.into(), unless: unless.into() }).collect()
     }
 }
 

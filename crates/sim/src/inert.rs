@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::advice::{Advice, Unread};
@@ -16,22 +16,42 @@ use crate::transport::Transport;
 
 /// All advice on settings of a scenario that have no effect.
 pub fn advice(scenario: &Scenario) -> Vec<Advice> {
-    let mut found = Vec::new();
-    for entry in &scenario.traffic {
-        let transport = scenario.transport_of(entry);
-        let path = scenario.transport_path(entry);
-        found.extend(unread(&path, transport.name(), transport, &transport.unread()));
-    }
-    if let Some(queue) = &scenario.queue {
-        found.extend(unread("queue", queue.name(), queue, &queue.unread()));
-    }
-    if let Some(controller) = &scenario.controller {
-        found.extend(unread("controller", controller.name(), controller, &controller.unread()));
-    }
+    let mut found = members(scenario);
+    found.extend(unused(scenario));
     found.extend(scenario.traffic.iter().filter_map(|entry| priority(scenario, entry)));
+    found.extend(scenario.traffic.iter().filter_map(among_sources));
     let queue = scenario.queue();
     found.extend(scenario.traffic.iter().filter_map(|entry| class(&queue, entry)));
     found.extend(one_class(scenario, &queue));
+    found
+}
+
+/// Fields of members that these, or the rest of the scenario, leave unread.
+fn members(scenario: &Scenario) -> Vec<Advice> {
+    let mut found = Vec::new();
+    let of_rates = scenario.controller.as_ref().is_some_and(|controller| controller.weights().is_some());
+    for entry in &scenario.traffic {
+        let transport = scenario.transport_of(entry);
+        let path = scenario.transport_path(entry);
+        found.extend(unread(&path, transport.name(), transport, transport.unread()));
+        if let Transport::Central(_) = transport {
+            let needs = "a controller of rates, such as asy";
+            let fields = ["late", "late_limit", "idle"].map(|field| (field, of_rates, needs));
+            found.extend(unread(&path, transport.name(), transport, Unread::among(fields)));
+        }
+    }
+    if let Some(queue) = &scenario.queue {
+        found.extend(unread("queue", queue.name(), queue, queue.unread()));
+        if scenario.traffic.iter().all(|entry| !scenario.transport_of(entry).ecn_capable()) {
+            found.extend(marks(queue));
+        }
+    }
+    if let Some(agent) = &scenario.agent {
+        found.extend(unread("agent", agent.name(), agent, agent.unread()));
+    }
+    if let Some(controller) = &scenario.controller {
+        found.extend(unread("controller", controller.name(), controller, controller.unread()));
+    }
     found
 }
 
@@ -40,22 +60,81 @@ fn unread<T: Serialize + DeserializeOwned>(
     path: &str,
     name: &str,
     member: &T,
-    fields: &[Unread],
+    fields: Vec<Unread>,
 ) -> Vec<Advice> {
+    if fields.is_empty() {
+        return Vec::new();
+    }
     let plain = |member: &T| serde_json::to_value(member).unwrap_or_default();
     let given = plain(member);
     // One that needs more than its name has no defaults to compare with.
     let default = T::deserialize(json!({ name: {} })).map_or(Value::Null, |member| plain(&member));
-    let differs = |unread: &&Unread| {
+    let differs = |unread: &Unread| {
         let at = format!("/{name}/{}", unread.field.replace('.', "/"));
         given.pointer(&at) != default.pointer(&at)
     };
-    let told = |unread: &Unread| Advice {
-        path: format!("{path}.{name}.{}", unread.field),
-        message: format!("has no effect: it is read only with {}", unread.unless),
-        write: format!("{path}.{name}.{}", unread.unless),
+    let told = |Unread { field, unless }: Unread| {
+        let at = format!("{path}.{name}");
+        Advice {
+            path: format!("{at}.{field}"),
+            message: format!("has no effect: it is read only with {unless}"),
+            write: match unless.contains(" = ") {
+                true => format!("{at}.{unless}"),
+                false => format!("nothing: leave {field} out"),
+            },
+        }
     };
-    fields.iter().filter(differs).map(told).collect()
+    fields.into_iter().filter(differs).map(told).collect()
+}
+
+/// Marks of a queue where no packet is ECN-capable. One that does little else gets advice whatever its fields are.
+fn marks(queue: &Queue) -> Vec<Advice> {
+    let needs = "ECN-capable packets, as TCP sends them with the field ecn";
+    let fields =
+        queue.for_marks().iter().map(|field| Unread { field: field.to_string(), unless: needs.into() });
+    let found = unread("queue", queue.name(), queue, fields.collect());
+    match queue {
+        Queue::Ecn(_) if found.is_empty() => vec![Advice {
+            path: "queue.ecn".into(),
+            message: "marks nothing: no transport sends ECN-capable packets".into(),
+            write: "queue = \"drop-tail\"".into(),
+        }],
+        _ => found,
+    }
+}
+
+/// The scenario's transport and balancer, where each entry has its own.
+fn unused(scenario: &Scenario) -> Vec<Advice> {
+    let mut found = Vec::new();
+    let mut told = |path: &str, of: &str| {
+        found.push(Advice {
+            path: path.into(),
+            message: format!("has no effect: each traffic entry has its own {of}"),
+            write: format!("nothing: leave out what {path} sets"),
+        });
+    };
+    let transport = &scenario.transport;
+    let plain = Transport::deserialize(json!({ transport.name(): {} }));
+    if scenario.traffic.iter().all(|entry| entry.transport.is_some())
+        && plain.is_ok_and(|plain| plain != *transport)
+    {
+        told("transport", "transport");
+    }
+    let own = |entry: &Entry| entry.routing.as_ref().is_some_and(|routing| routing.balancer.is_some());
+    if scenario.routing.balancer.is_some() && scenario.traffic.iter().all(own) {
+        told("routing.balancer", "balancer");
+    }
+    found
+}
+
+/// Receivers limited to the sources, where all hosts are sources.
+fn among_sources(entry: &Entry) -> Option<Advice> {
+    let path = format!("traffic.{}.among_sources", entry.name);
+    (entry.among_sources && entry.sources.is_none()).then(|| Advice {
+        message: "has no effect: all hosts are sources, since the entry has no sources".into(),
+        write: format!("traffic.{}.sources.share = 0.5, or others", entry.name),
+        path,
+    })
 }
 
 /// A priority that nothing reads, or that all flows share.

@@ -16,7 +16,7 @@ use flowyard_sim::engine::progress::Progress;
 use flowyard_sim::results::Outcome;
 use flowyard_sim::scenario::{self, Format, Scenario, no_files};
 use flowyard_sim::{simulate_on, slotted};
-use fuzz::{Draw, put};
+use fuzz::{Draw, calm, put};
 use generate::judge::is_sound;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -59,25 +59,6 @@ fn changed(golden: &Value, changes: &[u64]) -> Option<Scenario> {
     calm(&mut document);
     let scenario = scenario::read(&document.to_string(), Format::Json, &[], &no_files).ok()?;
     (scenario.topology.build().hosts <= HOSTS_MAX).then_some(scenario)
-}
-
-/// Bounds how many flows there are: they are drawn before the run, whatever its end.
-fn calm(document: &mut Value) {
-    for entry in document["traffic"].as_array_mut().into_iter().flatten() {
-        let drawn = entry["arrivals"].get("poisson").is_some_and(Value::is_object)
-            && entry["matrix"].get("reply").is_none();
-        let flows = entry.get("flows").and_then(Value::as_u64);
-        if drawn || flows.is_some() {
-            entry["flows"] = json!(flows.unwrap_or(30).min(60));
-        }
-        for (arrivals, count) in [("blocks", "blocks"), ("on-off", "flows_each")] {
-            if let Some(count) =
-                entry["arrivals"].get_mut(arrivals).and_then(|settings| settings.get_mut(count))
-            {
-                *count = json!(count.as_u64().unwrap_or(1).min(3));
-            }
-        }
-    }
 }
 
 /// What a run left, and whether it came to its end within the budget; nothing if it was refused.

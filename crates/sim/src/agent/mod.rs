@@ -9,6 +9,7 @@ pub mod interval;
 pub mod kind;
 
 use self::gains::Gains;
+use crate::advice::Unread;
 use crate::derived::{Longest, Values};
 use crate::engine::agent::{AgentContext, Numbers, PortAgent};
 use crate::engine::packet::{Packet, Record};
@@ -81,6 +82,11 @@ pub trait Settings {
     /// Fields that the scenario leaves to the network, with their values.
     fn derived(&self, longest: &Longest) -> Values {
         let _ = longest;
+        Vec::new()
+    }
+
+    /// Fields that the others leave unread: advice names those that a scenario sets.
+    fn unread(&self) -> Vec<Unread> {
         Vec::new()
     }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::queue_rates::{Estimate, Rates, unsuited};
 use super::rates::max_min::{FairRates, MaxMin};
 use super::{Build, ControlChannel, Settings};
+use crate::advice::Unread;
 use crate::engine::controller::Channel;
 use crate::problem::Problem;
 use crate::routing::Routes;
@@ -34,6 +35,10 @@ pub struct MaxMinRates {
 impl Settings for MaxMinRates {
     fn problems_on(&self, fabric: &Fabric, _full_packet: Bytes) -> Vec<Problem> {
         unsuited(fabric)
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        Unread::among([("offered", self.filling.cap_by_offered, "filling.cap_by_offered = true")])
     }
 
     fn weights(&self) -> Option<(&'static str, &[f64])> {

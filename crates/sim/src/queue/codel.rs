@@ -57,6 +57,10 @@ impl Default for Codel {
 }
 
 impl Settings for Codel {
+    fn for_marks(&self) -> &'static [&'static str] {
+        &["ecn"]
+    }
+
     fn offers(&self) -> &'static [Feature] {
         if self.ecn { &[Feature::Ecn] } else { &[] }
     }

@@ -81,6 +81,10 @@ impl Settings for Ecn {
         &[Feature::Ecn]
     }
 
+    fn for_marks(&self) -> &'static [&'static str] {
+        &["threshold", "mark"]
+    }
+
     fn begins_at(&self, feature: Feature) -> Option<&'static str> {
         (feature == Feature::Ecn).then_some("threshold")
     }

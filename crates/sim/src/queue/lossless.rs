@@ -124,6 +124,10 @@ impl Settings for Lossless {
         &[Feature::Ecn, Feature::Lossless]
     }
 
+    fn for_marks(&self) -> &'static [&'static str] {
+        &["kmin", "kmax", "pmax", "mark"]
+    }
+
     fn classes(&self) -> u32 {
         CLASSES as u32
     }

@@ -98,6 +98,11 @@ pub trait Settings {
         Vec::new()
     }
 
+    /// Fields that concern marks only: without ECN-capable packets nothing reads them.
+    fn for_marks(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Classes that a port serves apart; 1: it reads no packet's class.
     fn classes(&self) -> u32 {
         1

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
+use crate::advice::Unread;
 use crate::engine::discipline::{Discipline, PortContext, Queued};
 use crate::engine::rules::Room;
 use crate::ids::PacketId;
@@ -76,6 +77,14 @@ const SAFE: f64 = 0.2;
 const SPACED: (f64, f64) = (0.85, 8.5);
 
 impl Settings for Pie {
+    fn for_marks(&self) -> &'static [&'static str] {
+        &["ecn", "mark_most"]
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        Unread::among([("mark_most", self.ecn, "ecn = true")])
+    }
+
     fn offers(&self) -> &'static [Feature] {
         if self.ecn { &[Feature::Ecn] } else { &[] }
     }

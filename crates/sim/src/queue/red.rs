@@ -77,6 +77,10 @@ impl Red {
 }
 
 impl Settings for Red {
+    fn for_marks(&self) -> &'static [&'static str] {
+        &["ecn"]
+    }
+
     fn offers(&self) -> &'static [Feature] {
         if self.ecn { &[Feature::Ecn] } else { &[] }
     }

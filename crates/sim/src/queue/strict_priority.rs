@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::ecn::MarkOn;
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
+use crate::advice::Unread;
 use crate::engine::discipline::{Discipline, PortContext, Queued};
 use crate::engine::rules::Room;
 use crate::ids::PacketId;
@@ -67,8 +68,20 @@ impl Settings for StrictPriority {
         }
     }
 
+    fn for_marks(&self) -> &'static [&'static str] {
+        match self.mark {
+            MarkBy::None => &[],
+            MarkBy::Port | MarkBy::Class => &["mark", "threshold", "mark_on"],
+        }
+    }
+
     fn classes(&self) -> u32 {
         self.classes
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        let marks = self.mark != MarkBy::None;
+        Unread::among([("threshold", marks, "mark = \"port\""), ("mark_on", marks, "mark = \"port\"")])
     }
 
     fn begins_at(&self, feature: Feature) -> Option<&'static str> {

@@ -237,6 +237,25 @@ fn base<Q: Quantity>(text: &str) -> u64 {
     parse::<Q>(text).expect("bounds are good quantities").base()
 }
 
+/// Bounds how many flows there are: they are drawn before the run, whatever its end.
+pub fn calm(document: &mut Value) {
+    for entry in document["traffic"].as_array_mut().into_iter().flatten() {
+        let drawn = entry["arrivals"].get("poisson").is_some_and(Value::is_object)
+            && entry["matrix"].get("reply").is_none();
+        let flows = entry.get("flows").and_then(Value::as_u64);
+        if drawn || flows.is_some() {
+            entry["flows"] = json!(flows.unwrap_or(30).min(60));
+        }
+        for (arrivals, count) in [("blocks", "blocks"), ("on-off", "flows_each")] {
+            if let Some(count) =
+                entry["arrivals"].get_mut(arrivals).and_then(|settings| settings.get_mut(count))
+            {
+                *count = json!(count.as_u64().unwrap_or(1).min(3));
+            }
+        }
+    }
+}
+
 /// Puts a value where a JSON pointer leads, or takes what is there away if the value is null.
 pub fn put(document: &mut Value, pointer: &str, value: Value) {
     let (above, key) = pointer.rsplit_once('/').expect("a place below the document");

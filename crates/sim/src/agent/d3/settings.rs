@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::LINKS;
+use crate::advice::Unread;
 use crate::agent::gains::Gains;
 use crate::agent::{Settings, interval};
 use crate::derived::{Derived, Longest, Values};
@@ -74,6 +75,10 @@ impl Default for D3Port {
 impl Settings for D3Port {
     fn serves(&self) -> &'static str {
         "d3"
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        Unread::among([("silent_intervals", self.state == PortState::Flows, "state = \"flows\"")])
     }
 
     fn gains(&self) -> Option<Gains> {

@@ -246,7 +246,11 @@ impl Settings for Ndp {
         Unread::among([
             ("pull_weights", self.pull_order == PullOrder::Weighted, "pull_order = \"weighted\""),
             ("pull_turns", self.pull_order != PullOrder::Fifo, "pull_order = \"fair\""),
+            ("pull_rate", self.pull_spacing.is_none(), "no pull_spacing"),
             ("backstop_repeats", self.backstop, "backstop = true"),
+            ("rto_min", self.backstop, "backstop = true"),
+            ("rto_max", self.backstop, "backstop = true"),
+            ("rto_spread", self.backstop, "backstop = true"),
         ])
     }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::partition::Partition;
-use crate::advice::Advice;
+use crate::advice::{Advice, Unread};
 use crate::balancer::Balancer;
 use crate::derived::{Longest, Values};
 use crate::engine::packet::Packet;
@@ -201,6 +201,14 @@ impl<T: OverTcp> Settings for T {
 
     fn window_adapts_to(&self) -> Option<Signal> {
         self.tcp().window_adapts_to()
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        let below = |Unread { field, unless }| {
+            let unless = if unless.contains(" = ") { format!("tcp.{unless}") } else { unless };
+            Unread { field: format!("tcp.{field}"), unless }
+        };
+        self.tcp().unread().into_iter().map(below).collect()
     }
 
     fn preset(&self) -> Values {

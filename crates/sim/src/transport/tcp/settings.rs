@@ -7,7 +7,7 @@ use serde_json::json;
 use super::congestion::{Congestion, Window};
 use super::ecn::Echo;
 use super::{advice, kind};
-use crate::advice::Advice;
+use crate::advice::{Advice, Unread};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
 use crate::derived::{Derived, Longest, Values};
@@ -307,6 +307,15 @@ impl Settings for Tcp {
             (false, true) => &[Feature::Classes],
             (true, true) => &[Feature::Ecn, Feature::Classes],
         }
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        let own_marks = self.congestion.echo().is_some();
+        Unread::among([
+            ("delayed_ack_timeout", self.delayed_ack > 1, "delayed_ack = 2"),
+            ("ecn", !own_marks, "a congestion control that hears no marks by itself"),
+            ("ecn_retransmissions", self.echo().is_some(), "ecn = true"),
+        ])
     }
 
     fn classifies_by(&self) -> Option<&'static str> {
