@@ -6,6 +6,12 @@
 //! ways. Each scenario has a member that is its own, in turns over all that the schema lists; a member
 //! that none had in the end is an error.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the ban is for the simulator: a test has files, threads, a clock and its environment"
+)]
+
 mod common;
 mod fuzz;
 mod generate;

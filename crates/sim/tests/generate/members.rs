@@ -157,7 +157,7 @@ pub fn graft<'a>(document: &mut Value, way: &[Step<'a>], draw: &mut Draw<'a>) ->
 }
 
 /// The members that a document has.
-pub fn of<'a>(root: &'a Value, document: &Value) -> BTreeSet<String> {
+pub fn of(root: &Value, document: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     collect(root, root, "Scenario", document, &mut found);
     found

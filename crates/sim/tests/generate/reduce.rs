@@ -14,7 +14,7 @@ pub fn reduce(document: &Value, fault: &Fault) -> (Value, Fault) {
         Verdict::Wrong(found) if (found.way, found.kind) == (fault.way, fault.kind) => Some(found),
         _ => None,
     };
-    smallest(document.clone(), same).map_or_else(|document| (document, fault.clone()), |found| found)
+    smallest(document.clone(), same).unwrap_or_else(|document| (document, fault.clone()))
 }
 
 /// The smallest document found in which something shows, and what is shown of it there; or the document as it is.
