@@ -118,10 +118,7 @@ def plain(word: str) -> str:
     """A text with the micro sign and the Greek letter as "u", and with blanks that break lines."""
     return (
         # By number: for their names Python loads a module, which a Ctrl-C at that moment makes a SyntaxError.
-        word.replace("\u00b5", "u")
-        .replace("\u03bc", "u")
-        .replace("\xa0", " ")
-        .strip()
+        word.replace("\u00b5", "u").replace("\u03bc", "u").replace("\xa0", " ").strip()
     )
 
 
