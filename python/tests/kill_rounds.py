@@ -31,6 +31,7 @@ import polars as pl
 from conftest import PATIENCE_S, SMALL
 from dask_cluster import a_cluster
 
+import flowyard
 from flowyard.sweeps import Sweep
 
 RUNS = 24
@@ -163,7 +164,8 @@ class Ground:
     def begin(self, folder: Path, words: str, **more: Any) -> "subprocess.Popen[str]":
         """A command in the background, in a group of its own."""
         environment = os.environ | {"PYTHONWARNINGS": "ignore", "PYTHONDONTWRITEBYTECODE": "1"}
-        environment |= more.pop("env", {})
+        # This package and no other that is installed, from whatever folder.
+        environment |= {"PYTHONPATH": str(Path(flowyard.__file__).parents[1])} | more.pop("env", {})
         command = [sys.executable, "-m", "flowyard", *words.format(home=self.home).split()]
         return subprocess.Popen(
             command,

@@ -9,6 +9,8 @@ from flowyard.commands import options
 NAME = "check"
 HELP = "list all errors of a scenario or a sweep, and estimate its cost"
 
+# Sizes that a scenario states, in which nothing is drawn.
+GIVEN = ("fixed", "list", "endless")
 # Columns of a line.
 WIDTH = 120
 
@@ -21,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks and prints; executes at most a moment of a run."""
-    from flowyard import _native, drawn, forecast, memory, results, scenarios
+    from flowyard import _native, forecast, memory, results, scenarios
     from flowyard.terminal.exits import COMPLETE
     from flowyard.text import room
 
@@ -38,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     resolved = checked.resolved(whole=True)
     needs, is_least, derived, advice, window = checked.outlook()
     advice = [*advice, *_stuck(resolved["traffic"])]
-    flows = drawn.entries(checked, resolved)
+    flows = _drawn(checked, resolved)
     speed = forecast.speed(checked, needs, is_least=is_least)
     if arguments.json:
         said = {
@@ -62,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         own = {key: value for key, value in entry.items() if shared.get(key) != value}
         _part("traffic", inline(own))
     for row in flows:
+        from flowyard import drawn
+
         _part("drawn", drawn.said(row))
     for field, value in derived.items():
         _part("derived", f"{field} = {inline(value)}")
@@ -82,6 +86,20 @@ def run(arguments: argparse.Namespace) -> int:
     for piece in advice:
         print(results.advised(piece))
     return COMPLETE
+
+
+def _drawn(checked: Any, resolved: dict[str, Any]) -> list[dict[str, Any]]:
+    """The flows of entries whose sizes are drawn; without any, nothing slow is imported."""
+    sizes = {
+        entry["name"]: entry["sizes"] if isinstance(entry["sizes"], str) else next(iter(entry["sizes"]))
+        for entry in resolved["traffic"]
+    }
+    asked = [name for name, kind in sizes.items() if kind not in GIVEN]
+    if not asked:
+        return []
+    from flowyard import drawn
+
+    return [row for row in drawn.entries(checked, resolved) if row["name"] in asked]
 
 
 def _stuck(traffic: list[dict[str, Any]]) -> list[dict[str, str]]:

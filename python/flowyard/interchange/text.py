@@ -117,10 +117,8 @@ def quantity(word: str, units: dict[str, int]) -> int:
 def plain(word: str) -> str:
     """A text with the micro sign and the Greek letter as "u", and with blanks that break lines."""
     return (
-        word.replace("\N{MICRO SIGN}", "u")
-        .replace("\N{GREEK SMALL LETTER MU}", "u")
-        .replace("\xa0", " ")
-        .strip()
+        # By number: for their names Python loads a module, which a Ctrl-C at that moment makes a SyntaxError.
+        word.replace("\u00b5", "u").replace("\u03bc", "u").replace("\xa0", " ").strip()
     )
 
 
