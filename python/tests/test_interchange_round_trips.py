@@ -6,6 +6,7 @@ no end of the last line, remarks, prose below what a count announces.
 
 import json
 import re
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,7 +26,7 @@ BUDGET = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 # What a file of each format leaves open.
-OPTIONS = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "htsim-cm": {"start_unit": "ps", "topology": "single-switch"},
     "hpcc-flow": {"topology": "single-switch"},
     "netsys-trace": {"topology": "single-switch"},
@@ -53,7 +54,7 @@ def imported(path, text, form=None):
 
 def meaning(scenario):
     """What is in a scenario, without the names of nodes and the order of cables and of flows that start together."""
-    found = {}
+    found: dict[str, object] = {}
     if explicit := scenario.get("topology", {}).get("explicit"):
         place = {
             name: i for i, name in enumerate([*explicit["hosts"], *(s["name"] for s in explicit["switches"])])
@@ -201,7 +202,7 @@ def test_prose_below_what_is_announced_is_not_read(form, below, tmp_path):
 )
 def test_a_count_that_is_wrong_is_refused(form, many, tmp_path):
     with pytest.raises(UserError, match="says"):
-        imported(tmp_path / "file", EXAMPLES[form].replace(*many, 1), form)
+        imported(tmp_path / "file", EXAMPLES[form].replace(many[0], many[1], 1), form)
 
 
 def test_a_count_that_is_too_small_takes_the_first_flows(tmp_path):
