@@ -52,7 +52,7 @@ pub fn checked(document: &Value, overrides: &[(String, String)]) -> Result<Check
         found.map(|(_, text)| text.to_string()).ok_or_else(|| "there is no such file".to_string())
     };
     let text = document.to_string();
-    Checked::read_with(&text, Format::Json, overrides, &file, stubs::prototypes())
+    Checked::read_with(&text, Format::Json, overrides, &file, stubs::prototypes(), &|_| true)
 }
 
 /// An override that saves the half of the time in which advice is computed.
@@ -136,7 +136,7 @@ fn network_for(seed: u64, way: &[Step<'static>]) -> (Value, World) {
         if own && members::graft(&mut document, way, &mut draw).is_none() {
             continue;
         }
-        let read = scenario::read_network(&document.to_string(), Format::Json, &[]);
+        let read = scenario::read_network(&document.to_string(), Format::Json, &[], &|_| true);
         if let Ok((_, fabric)) = read
             && fabric.hosts <= HOSTS_MAX
             && fabric.links.len() <= LINKS_MAX
