@@ -63,6 +63,8 @@ pub struct Setup {
     pub controller: Option<(Controller, u8)>,
     /// Bytes of the largest full data packet on the wire, for limits that count in it.
     pub full_packet: u64,
+    /// Bytes of the longest that there may be.
+    pub longest_packet: u64,
     /// For each traffic entry, its transport and balancer.
     pub carriers: Vec<Carrier>,
     /// For each traffic entry, whether its flows have deadlines.
@@ -191,6 +193,7 @@ impl Setup {
             agent,
             controller,
             full_packet: scenario.full_packet(),
+            longest_packet: scenario.longest_packet(),
             carriers,
             due: demands.iter().map(Demand::has_deadlines).collect(),
             has_prototypes,
@@ -269,7 +272,7 @@ impl Setup {
 
     /// Problems of the queue on this network, with this traffic.
     pub fn queue_problems(&self) -> Vec<Problem> {
-        let found = self.queue.problems_with(&self.fabric, &self.sends(), self.full_packet);
+        let found = self.queue.problems_with(&self.fabric, &self.sends(), self.longest_packet);
         within(format!("queue.{}", self.queue.name()), found).collect()
     }
 
@@ -360,11 +363,11 @@ impl Members for Setup {
     }
 
     fn thresholds(&self, link: &Link, back: &Link) -> Thresholds {
-        self.queue.thresholds(link, back, self.full_packet)
+        self.queue.thresholds(link, back, self.full_packet, self.longest_packet)
     }
 
     fn credits(&self) -> Credits {
-        self.queue.credits(&self.fabric, &self.sends(), self.full_packet)
+        self.queue.credits(&self.fabric, &self.sends(), self.longest_packet)
     }
 
     fn port_bytes(&self) -> usize {

@@ -20,7 +20,7 @@ use fuzz::{Draw, calm, put};
 use generate::judge::is_sound;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(&scenario::schema()).expect("a schema is JSON"));

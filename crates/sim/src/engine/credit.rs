@@ -153,7 +153,7 @@ impl Credits {
         let Some(credit) = self.links.get_mut(link.index()).filter(|credit| credit.is_limited()) else {
             return;
         };
-        debug_assert!(credit.window[class] >= size, "link {link} has no credit for a packet that it sends");
+        assert!(credit.window[class] >= size, "link {link} has no credit for a packet that it sends");
         credit.window[class] -= size;
         if credit.window[class] < self.full_packet {
             self.stop(link, class, now, port, calendar);

@@ -183,9 +183,9 @@ impl Settings for Lossless {
         size_of::<[Waiting; CLASSES]>() + size_of::<Gate>() + size_of::<Stops>()
     }
 
-    fn thresholds(&self, link: &Link, back: &Link, full_packet: u64) -> Thresholds {
+    fn thresholds(&self, link: &Link, back: &Link, full_packet: u64, longest_packet: u64) -> Thresholds {
         let headroom =
-            self.headroom.map_or_else(|| Lossless::headroom(link, back, full_packet), |given| given.0);
+            self.headroom.map_or_else(|| Lossless::headroom(link, back, longest_packet), |given| given.0);
         let xon = self.xon.map_or(self.xoff().saturating_sub(2 * full_packet), |given| given.0);
         let limit = u32::try_from(self.xoff() + headroom).unwrap_or(u32::MAX);
         Thresholds { xoff: self.xoff() as u32, xon: xon as u32, limit }

@@ -148,22 +148,23 @@ pub trait Settings {
         false
     }
 
-    /// If so, its thresholds for bytes that arrived on that link; the second link is the reverse direction.
-    fn thresholds(&self, link: &Link, back: &Link, full_packet: u64) -> Thresholds {
-        let _ = (link, back, full_packet);
+    /// If so, its thresholds for bytes that arrived on that link; the second link is the reverse direction. Room for what
+    /// is under way is of the longest packets.
+    fn thresholds(&self, link: &Link, back: &Link, full_packet: u64, longest_packet: u64) -> Thresholds {
+        let _ = (link, back, full_packet, longest_packet);
         Thresholds::NONE
     }
 
     /// The credit of the heads of links to its switches, by the classes of the data that each host sends:
     /// empty unless it gives credits, see `engine/credit.rs`.
-    fn credits(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], full_packet: u64) -> Credits {
-        let _ = (fabric, sends, full_packet);
+    fn credits(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], longest_packet: u64) -> Credits {
+        let _ = (fabric, sends, longest_packet);
         Credits::default()
     }
 
     /// Its problems on that network, with that traffic; paths are below the queue.
-    fn problems_with(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], full_packet: u64) -> Vec<Problem> {
-        let _ = (fabric, sends, full_packet);
+    fn problems_with(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], longest_packet: u64) -> Vec<Problem> {
+        let _ = (fabric, sends, longest_packet);
         Vec::new()
     }
 

@@ -283,11 +283,17 @@ impl Scenario {
     /// Bytes on the wire of the largest full data packet of any transport in use: the unit of a queue's limit
     /// in full packets.
     pub fn full_packet(&self) -> u64 {
+        self.most_of(|transport| transport.full_packet())
+    }
+
+    /// Bytes on the wire that no data packet of any transport in use exceeds.
+    pub fn longest_packet(&self) -> u64 {
+        self.most_of(|transport| transport.longest_packet())
+    }
+
+    fn most_of(&self, bytes: impl Fn(&Transport) -> u64) -> u64 {
         let transports = self.traffic.iter().map(|entry| self.transport_of(entry));
-        transports
-            .map(|transport| transport.full_packet())
-            .max()
-            .unwrap_or_else(|| self.transport.full_packet())
+        transports.map(&bytes).max().unwrap_or_else(|| bytes(&self.transport))
     }
 
     /// It as JSON. Writers of configurations are compiled here, once, and in no crate that asks for this.

@@ -82,6 +82,13 @@ impl Settings for Datagram {
         }
     }
 
+    fn longest_packet(&self) -> u64 {
+        match &self.lengths {
+            Sizes::Fixed(_) => self.full_packet(),
+            _ => LENGTH_MAX,
+        }
+    }
+
     fn framing(&self) -> Option<Framing> {
         match &self.lengths {
             Sizes::Fixed(fixed) => Some(Framing {

@@ -250,6 +250,11 @@ pub trait Settings {
     /// Bytes of a full data packet on the wire.
     fn full_packet(&self) -> u64;
 
+    /// Bytes on the wire that no data packet exceeds: ports that may not drop keep room for it.
+    fn longest_packet(&self) -> u64 {
+        self.full_packet()
+    }
+
     /// Bytes of a packet on the wire that answers data; 0: nothing answers.
     fn answer_bytes(&self) -> u64 {
         0

@@ -142,13 +142,13 @@ impl Settings for DaqPort {
         Some((self.short_buffer.0 + self.long_buffer.0) / full_packet.max(1))
     }
 
-    fn credits(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], full_packet: u64) -> Credits {
-        let windows = windows::divide(&self.shares(), fabric, sends, full_packet);
-        Credits::new(windows, full_packet as u32, self.frame_bytes.0 as u32)
+    fn credits(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], longest_packet: u64) -> Credits {
+        let windows = windows::divide(&self.shares(), fabric, sends, longest_packet);
+        Credits::new(windows, longest_packet as u32, self.frame_bytes.0 as u32)
     }
 
-    fn problems_with(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], full_packet: u64) -> Vec<Problem> {
-        let mut problems = windows::problems(&self.shares(), fabric, sends, full_packet);
+    fn problems_with(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], longest_packet: u64) -> Vec<Problem> {
+        let mut problems = windows::problems(&self.shares(), fabric, sends, longest_packet);
         if let Some(ratio) = self.ratio
             && !sends.iter().any(|sends| sends[SHORT])
         {
