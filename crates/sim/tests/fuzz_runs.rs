@@ -19,7 +19,7 @@ use flowyard_sim::{simulate_on, slotted};
 use fuzz::{Draw, calm, put};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(&scenario::schema()).expect("a schema is JSON"));
