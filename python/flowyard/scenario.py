@@ -61,6 +61,7 @@ __all__ = [
     "DropTail",
     "Dual",
     "Dumbbell",
+    "Duplicates",
     "Echo",
     "Ecn",
     "Endless",
@@ -286,7 +287,8 @@ class Run(Model):
 
     work_limit: int = 1000000000000
     """A run that is estimated to take more packet-hops (links crossed by packets) is refused, and a run
-    that reaches them ends, with status "limit". A processor does a few million a second. At least 1.
+    whose packet-hops and timers reach so many ends, with status "limit". A processor does a few million
+    a second. At least 1.
     """
 
     advice: bool = True
@@ -890,7 +892,7 @@ class TakenBy(Model):
 
     flows: Sequence[int]
     """The flows' numbers in the entry, from 0: by start, or as drawn if flows of the entry wait for
-    others.
+    others. Of flows that share a kept connection, the first, whose routes are those of the connection.
     """
 
 
@@ -1314,6 +1316,9 @@ class Tcp(Model):
     loss_halves: Halves = "flight"
     """The quantity that a loss halves."""
 
+    duplicates: Duplicates = "inflate"
+    """What a duplicate acknowledgement stands for in a recovery, and under `limited_transmit` before it."""
+
     min_ssthresh: int = 2
     """Lower bound of the slow-start threshold after a loss, in segments (RFC 5681: 2; htsim's MPTCP: 1).
     At least 1, at most 1000.
@@ -1734,7 +1739,7 @@ class Pfabric(Model):
     """The priority that packets carry."""
 
     host_order: HostOrder = "shortest"
-    """Order in which a host's link serves its connections."""
+    """Order in which a host's link serves its connections; that of all flows of a host."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2316,9 +2321,7 @@ class StrictPriority(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class PfabricPort(Model):
-    """Smallest remaining flow first, and the largest dropped when it is full. Only short queues: each
-    decision scans the whole queue.
-    """
+    """Smallest remaining flow first, and the largest dropped when it is full. Its queues are short."""
 
     _tag = "pfabric"
 
@@ -3113,6 +3116,11 @@ class Entry(Model):
     priority: int = 0
     """Priority of the flows, for transports that have priorities: the lowest number goes first. At most 7."""
 
+    class_: int | None = None
+    """Class of the flows' packets at ports (DSCP), replies included: 0 goes first. By default the classes
+    that the transport gives its packets, mostly 0. At most 7.
+    """
+
     connection: Connection = "new"
     """Whether each flow opens a connection of its own, or flows from one host to another share one that is
     kept.
@@ -3891,6 +3899,9 @@ Reduce = Literal["marked", "all"]
 # The quantity that a loss halves.
 Halves = Literal["flight", "queued", "pipe", "window"]
 
+# What a duplicate acknowledgement stands for.
+Duplicates = Literal["inflate", "sacks"]
+
 # The unit by which acknowledgements let the window grow: by a segment for each in slow start and by
 # a segment for a window of them afterwards.
 Growth = Literal["acks", "whole-acks", "bytes", "segments"]
@@ -3920,7 +3931,7 @@ BackstopRepeats = Literal["pulled", "at-once"]
 Remaining = Literal["unacknowledged", "unsent"]
 
 # Order in which a host's link serves its connections.
-HostOrder = Literal["shortest", "turns"]
+HostOrder = Literal["shortest", "turns", "port"]
 
 # How windows of subflows grow in congestion avoidance.
 Coupling = Literal["lia", "uncoupled"]
