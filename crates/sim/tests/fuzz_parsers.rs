@@ -180,6 +180,15 @@ fn replace_value(lines: &mut [String], at: Index, value: &str) {
     lines[line] = format!("{}{value}{}", &lines[line][..place], &rest[end..]);
 }
 
+/// Each entry has its transport in the resolved scenario: settings that need the flows of another one are still no mistake.
+#[test]
+fn resolved_goldens_are_read_as_they_are() {
+    for golden in GOLDENS.iter() {
+        let resolved = resolved(golden).to_string();
+        assert_eq!(refused_or_sound(&resolved, Format::Json, &[]), Ok(true), "{golden}");
+    }
+}
+
 proptest! {
     #![proptest_config(common::budget(150))]
 

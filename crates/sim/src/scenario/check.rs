@@ -373,9 +373,10 @@ impl<'a> Draft<'a> {
         self.entries().filter_map(problem).collect()
     }
 
-    /// A setting for late flows needs flows that can be late.
+    /// A setting for late flows needs flows that can be late. Entries with equal transports share it, wherever it is
+    /// written: a resolved scenario has it in each of them.
     fn without_deadlines(&self) -> Vec<Problem> {
-        let mut asks: Vec<(String, bool)> = Vec::new();
+        let mut asks: Vec<(Transport, String, bool)> = Vec::new();
         for (path, entry) in self.entries() {
             let (Some((at, transport)), Some(demands)) =
                 (self.transport_of(&path, entry), self.part::<Entry>(&path, Some(entry)))
@@ -385,13 +386,13 @@ impl<'a> Draft<'a> {
             let Some(field) = transport.for_deadlines() else { continue };
             let field = join(&join(&at, transport.name()), field);
             let has = demands.1.deadline.is_some() || demands.1.deadlines.is_some();
-            match asks.iter_mut().find(|(known, _)| *known == field) {
-                Some((_, any)) => *any |= has,
-                None => asks.push((field, has)),
+            match asks.iter_mut().find(|(known, ..)| *known == transport) {
+                Some((.., any)) => *any |= has,
+                None => asks.push((transport, field, has)),
             }
         }
         let message = "is for flows with deadlines, and none of its flows has one; give traffic a deadline";
-        asks.into_iter().filter(|(_, any)| !any).map(|(field, _)| Problem::new(field, message)).collect()
+        asks.into_iter().filter(|(.., any)| !any).map(|(_, field, _)| Problem::new(field, message)).collect()
     }
 
     /// The balancer that an entry's flows have, if the scenario names one, and where.

@@ -233,6 +233,17 @@ fn a_ring_with_a_gap_is_none() {
     assert_eq!(run.0.summary.deadlock, Vec::<String>::new());
 }
 
+/// A pause frame meets a packet of any drawn length on the wire, up to the longest of IP.
+#[test]
+fn headroom_is_for_the_longest_packet_that_may_be_drawn() {
+    let run = run(
+        "topology.single-switch.hosts = 4\nqueue.lossless = {}\ntransport.datagram.lengths.exponential.mean = \"4000B\"\n\
+         [[traffic]]\nname = \"a\"\narrivals.at-once = {}\nmatrix.incast.senders = 3\nsizes.fixed = \"3MB\"",
+    );
+    assert!(run.counters().pauses > 0);
+    assert_eq!((run.status(), run.counters().drops), (Status::Complete, 0));
+}
+
 #[test]
 fn thresholds_that_contradict_each_other_are_refused() {
     let problems = |queue: &str| {

@@ -2,7 +2,7 @@
 //! ever dropped.
 
 use crate::common::random::small_topology;
-use crate::common::{HEADER, MS, PACKET, Run, US, in_parts, run, run_with, same, scenario, scenarios};
+use crate::common::{HEADER, MS, PACKET, Run, US, in_parts, read, run, run_with, same, scenario, scenarios};
 use crate::racks;
 use flowyard_sim::engine::executor::InTurn;
 use flowyard_sim::engine::finished::Status;
@@ -489,4 +489,19 @@ proptest! {
         prop_assert_eq!(run.counters().drops + run.counters().retransmissions, 0);
         prop_assert!(run.flows("completed").iter().all(|completed| *completed == 1));
     }
+}
+
+/// A link with a window of two packets of 1500 B might be given one of IP's longest.
+#[test]
+fn windows_hold_the_longest_packet_that_may_be_drawn() {
+    let problems = |lengths: &str| {
+        let text = format!(
+            "topology.single-switch.hosts = 3\nqueue.daq.short_buffer = \"6KB\"\n{lengths}\n[[traffic]]\nname = \"a\"\n\
+             arrivals.at-once = {{}}\nmatrix.incast.senders = 2\nsizes.fixed = \"20KB\"\ndeadlines.fixed = \"1ms\""
+        );
+        read(&text).err().map(|problems| problems.to_string())
+    };
+    assert_eq!(problems("transport.datagram.lengths.fixed = \"1500B\""), None);
+    let drawn = problems("transport.datagram.lengths.exponential.mean = \"400B\"").expect("a refusal");
+    assert!(drawn.contains("6KB is below 131070B, a packet of 65535 B for each of the 2 links"), "{drawn}");
 }
