@@ -1317,7 +1317,7 @@ class Tcp(Model):
     """The quantity that a loss halves."""
 
     duplicates: Duplicates = "inflate"
-    """What a duplicate acknowledgement stands for in a recovery, and under `limited_transmit` before it."""
+    """Meaning of a duplicate acknowledgement in a recovery, and under `limited_transmit` before it."""
 
     min_ssthresh: int = 2
     """Lower bound of the slow-start threshold after a loss, in segments (RFC 5681: 2; htsim's MPTCP: 1).
@@ -3899,7 +3899,7 @@ Reduce = Literal["marked", "all"]
 # The quantity that a loss halves.
 Halves = Literal["flight", "queued", "pipe", "window"]
 
-# What a duplicate acknowledgement stands for.
+# Meanings of a duplicate acknowledgement.
 Duplicates = Literal["inflate", "sacks"]
 
 # The unit by which acknowledgements let the window grow: by a segment for each in slow start and by

@@ -94,7 +94,7 @@ pub struct Tcp {
     pub timestamps: bool,
     /// The quantity that a loss halves.
     pub loss_halves: Halves,
-    /// What a duplicate acknowledgement stands for in a recovery, and under `limited_transmit` before it.
+    /// Meaning of a duplicate acknowledgement in a recovery, and under `limited_transmit` before it.
     pub duplicates: Duplicates,
     /// Lower bound of the slow-start threshold after a loss, in segments (RFC 5681: 2; htsim's MPTCP: 1).
     #[schemars(range(min = 1, max = 1000))]
@@ -150,7 +150,7 @@ pub enum Halves {
     Window,
 }
 
-/// What a duplicate acknowledgement stands for.
+/// Meanings of a duplicate acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplicates {
