@@ -185,7 +185,8 @@ fn replace_value(lines: &mut [String], at: Index, value: &str) {
 fn resolved_goldens_are_read_as_they_are() {
     for golden in GOLDENS.iter() {
         let resolved = resolved(golden).to_string();
-        assert_eq!(refused_or_sound(&resolved, Format::Json, &[]), Ok(true), "{golden}");
+        let sound = refused_or_sound(&resolved, Format::Json, &[]);
+        assert!(matches!(sound, Ok(true)), "{golden}: {sound:?}");
     }
 }
 
