@@ -2,10 +2,12 @@
 //! ever dropped.
 
 use crate::common::random::small_topology;
-use crate::common::{HEADER, MS, PACKET, Run, US, in_parts, read, run, run_with, same, scenario, scenarios};
+use crate::common::{HEADER, MS, PACKET, Run, US, in_parts, run, run_with, same, scenario, scenarios};
 use crate::racks;
+use flowyard_sim::Checked;
 use flowyard_sim::engine::executor::InTurn;
 use flowyard_sim::engine::finished::Status;
+use flowyard_sim::scenario::{Format, no_files};
 use proptest::prelude::*;
 
 /// At 1 Gbps: 1500 B of data, 40 B of a control packet, a frame of 64 B; and a cable.
@@ -497,9 +499,10 @@ fn windows_hold_the_longest_packet_that_may_be_drawn() {
     let problems = |lengths: &str| {
         let text = format!(
             "topology.single-switch.hosts = 3\nqueue.daq.short_buffer = \"6KB\"\n{lengths}\n[[traffic]]\nname = \"a\"\n\
-             arrivals.at-once = {{}}\nmatrix.incast.senders = 2\nsizes.fixed = \"20KB\"\ndeadlines.fixed = \"1ms\""
+             arrivals.at-once = {{}}\nmatrix.incast.senders = 2\nsizes.fixed = \"20KB\"\ndeadline = \"1ms\""
         );
-        read(&text).err().map(|problems| problems.to_string())
+        let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+        checked.outlook().err().map(|problems| problems.to_string())
     };
     assert_eq!(problems("transport.datagram.lengths.fixed = \"1500B\""), None);
     let drawn = problems("transport.datagram.lengths.exponential.mean = \"400B\"").expect("a refusal");
