@@ -51,7 +51,7 @@ class Outcome:
     def summary(self) -> str: ...
 
 def take_panic() -> str | None:
-    """What the first panic since the last call said, and its place in the source; None if there was none."""
+    """The text of the first panic since the last call, and its place in the source; None if there was none."""
 
 def schema() -> str:
     """The JSON Schema of scenarios, as text."""

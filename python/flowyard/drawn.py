@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flowyard import text
-from flowyard.results import Checked
+from flowyard.results import Checked, variant
 
 # Arrivals that have a rate.
 SPREAD = ("poisson", "times")
@@ -21,7 +21,7 @@ def entries(checked: Checked, resolved: Mapping[str, Any]) -> list[dict[str, Any
     """
     from flowyard.forks import pl
 
-    endless = [entry["name"] for entry in resolved["traffic"] if _kind(entry["sizes"]) == "endless"]
+    endless = [entry["name"] for entry in resolved["traffic"] if variant(entry["sizes"]) == "endless"]
     size = pl.when(~pl.col("name").is_in(endless)).then("size_bytes")
     known = pl.col("start_ps").drop_nulls()
     found = (
@@ -42,17 +42,12 @@ def entries(checked: Checked, resolved: Mapping[str, Any]) -> list[dict[str, Any
         .collect()
     )
     order = {entry["name"]: place for place, entry in enumerate(resolved["traffic"])}
-    spread = {entry["name"] for entry in resolved["traffic"] if _kind(entry["arrivals"]) in SPREAD}
+    spread = {entry["name"] for entry in resolved["traffic"] if variant(entry["arrivals"]) in SPREAD}
     rows = sorted(found.to_dicts(), key=lambda row: order[row["name"]])
     for row in rows:
         if row["name"] not in spread or row["flows"] < 2:
             row["flows_per_s"] = None
     return rows
-
-
-def _kind(choice: Any) -> str:
-    """The variant that was chosen: of "poisson" or {"poisson": {...}}."""
-    return choice if isinstance(choice, str) else next(iter(choice))
 
 
 def said(row: Mapping[str, Any]) -> str:

@@ -338,6 +338,11 @@ def controlled(scenario: Mapping[str, Any]) -> str | None:
     return next((f"controller {name}" for name in scenario.get("controller") or ()), None)
 
 
+def variant(choice: Any) -> str:
+    """The variant that was chosen: of "poisson" or {"poisson": {...}}."""
+    return choice if isinstance(choice, str) else next(iter(choice))
+
+
 def open_run(directory: str | PathLike[str]) -> Result:
     """The results in the folder of a run."""
     directory = Path(directory)

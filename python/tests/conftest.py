@@ -50,6 +50,18 @@ matrix = "permutation"
 sizes.fixed = "10KB"
 flows = 4
 """
+# The claims of a study that a test makes up: one, of a figure OWN-1.
+OWN_CLAIMS = """\
+id = "OWN"
+title = "A study"
+source = "one's own"
+
+[claims."OWN-1.a"]
+kind = "closed form"
+grade = "number"
+says = "One is one."
+tolerance = "none"
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

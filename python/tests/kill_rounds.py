@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from conftest import PATIENCE_S, SMALL
+from conftest import OWN_CLAIMS, PATIENCE_S, SMALL
 from dask_cluster import a_cluster
 
 import flowyard
@@ -42,17 +42,6 @@ replicas = {RUNS // 3}
 [[axes]]
 name = "size"
 set.traffic.few.sizes.fixed = ["10KB", "20KB", "30KB"]
-"""
-STUDY = """\
-id = "OWN"
-title = "A study"
-source = "one's own"
-
-[claims."OWN-1.a"]
-kind = "closed form"
-grade = "number"
-says = "One is one."
-tolerance = "none"
 """
 FIGURE = """\
 from pathlib import Path
@@ -147,7 +136,7 @@ class Ground:
         (self.home / "plan.toml").write_text(PLAN)
         (self.home / "study").mkdir()
         (self.home / "study/small.toml").write_text(SMALL)
-        (self.home / "study/claims.toml").write_text(STUDY)
+        (self.home / "study/claims.toml").write_text(OWN_CLAIMS)
         (self.home / "study/one.py").write_text(FIGURE)
         flows = "\n".join(f"{i % 7} 7 3 100 {1000 + i} 2.{i:06d}" for i in range(20_000))
         (self.home / "flow.txt").write_text(f"20000\n{flows}\n")

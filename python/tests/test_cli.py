@@ -167,7 +167,13 @@ def test_check_shows_all_problems_at_once(flowyard, small):
 def test_check_of_a_sound_scenario(flowyard, small):
     assert "nothing wrong" in flowyard("check", small).stdout
     said = json.loads(flowyard("check", small, "--json").stdout)
-    assert said.keys() - fy.check(small, whole=True).keys() == {"drawn", "derived", "advice", "needs", "window"}
+    assert said.keys() - fy.check(small, whole=True).keys() == {
+        "drawn",
+        "derived",
+        "advice",
+        "needs",
+        "window",
+    }
     assert said == said | fy.check(small, whole=True)
 
 

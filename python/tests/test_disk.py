@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PATIENCE_S, SMALL
+from conftest import OWN_CLAIMS, PATIENCE_S, SMALL
 
 # Of prctl: what a process and all that it starts can no longer be allowed.
 PR_CAPBSET_DROP = 24
@@ -18,17 +18,6 @@ PR_CAPBSET_DROP = 24
 resource = pytest.importorskip("resource", reason="limits are for POSIX systems")
 
 SLOTTED = 'discipline = "fcfs"\ngeneration.list = [{ size = 2, deadline = 5 }]\n'
-STUDY = """\
-id = "OWN"
-title = "A study"
-source = "one's own"
-
-[claims."OWN-1.a"]
-kind = "closed form"
-grade = "number"
-says = "One is one."
-tolerance = "none"
-"""
 FIGURE = """\
 import matplotlib.pyplot as plt
 import polars as pl
@@ -85,7 +74,7 @@ def sound(tmp_path_factory):
     (folder / "link.toml").write_text(SLOTTED)
     (folder / "sizes.txt").write_text("1000 0\n2000 100\n")
     (folder / "study").mkdir()
-    (folder / "study/claims.toml").write_text(STUDY)
+    (folder / "study/claims.toml").write_text(OWN_CLAIMS)
     (folder / "study/ones.py").write_text(FIGURE)
     for words in ("run small.toml -o done", "sweep plan.toml -o swept"):
         done = flowyard(folder, words)

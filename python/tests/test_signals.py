@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import open_sweep
+from conftest import OWN_CLAIMS, open_sweep
 
 import flowyard as fy
 from flowyard import slotted
@@ -32,17 +32,6 @@ generation.random = { servers = 8, probability = 0.02 }
 [[classes]]
 sizes.uniform = { min = 2, max = 30 }
 deadlines.exponential = { mean = 60, infeasible = "shift" }
-"""
-STUDY = """\
-id = "OWN"
-title = "A study"
-source = "one's own"
-
-[claims."OWN-1.a"]
-kind = "closed form"
-grade = "number"
-says = "One is one."
-tolerance = "none"
 """
 FIGURE = """\
 from flowyard import Plan
@@ -180,7 +169,7 @@ def test_a_sweep_keeps_the_runs_that_are_done(name, small, long, tmp_path):
 def test_a_paper_says_that_it_was_interrupted(name, long, tmp_path):
     study = tmp_path / "study"
     study.mkdir()
-    (study / "claims.toml").write_text(STUDY)
+    (study / "claims.toml").write_text(OWN_CLAIMS)
     (study / "figure.py").write_text(FIGURE.replace("long.toml", str(long)))
     process = begin(tmp_path, "paper", "run", "./study", "-o", "out", "--workers", 1)
     until(lambda: list(tmp_path.glob("out/OWN-1/long/.partial/*")), process)

@@ -1,4 +1,4 @@
-//! What a panic of the simulator says: kept for whoever reports it, in place of a message of its own on stderr.
+//! The text of a panic of the simulator: kept for the message that reports it, in place of one of its own on stderr.
 //!
 //! Python sees a panic as an exception with its text alone. The place in the source is in the hook's hands only.
 
@@ -28,7 +28,7 @@ fn note(info: &PanicHookInfo<'_>) {
     first.get_or_insert_with(|| format!("{text}{place}"));
 }
 
-/// What the first panic since the last call said, and its place in the source; None if there was none.
+/// The text of the first panic since the last call, and its place in the source; None if there was none.
 #[pyfunction]
 pub fn take_panic() -> Option<String> {
     FIRST.lock().unwrap_or_else(PoisonError::into_inner).take()

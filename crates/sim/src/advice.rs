@@ -26,7 +26,7 @@ pub struct Advice {
 pub struct Unread {
     /// Its path below the member.
     pub field: String,
-    /// What it is read with: a setting of the member as KEY = VALUE, or words.
+    /// The setting with which it is read: KEY = VALUE of the member, or words.
     pub unless: String,
 }
 

@@ -38,7 +38,7 @@ const SHOWN: usize = 20;
 /// Members that no scenario of a network, its flows and a run can have here, with the reason.
 const WITHOUT: &[(&str, &str)] = &[];
 
-/// What came of all scenarios.
+/// Counts over all scenarios.
 #[derive(Default)]
 struct Tally {
     run: usize,

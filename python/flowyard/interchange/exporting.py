@@ -178,7 +178,7 @@ def _traffic(resolved: Mapping[str, Any], columns: Mapping[str, list[Any]]) -> t
     entries = {
         entry["name"]: Entry(
             entry["name"],
-            endless=_kind(entry["sizes"]) == "endless",
+            endless=results.variant(entry["sizes"]) == "endless",
             kept=entry.get("connection") == "kept",
         )
         for entry in resolved["traffic"]
@@ -195,7 +195,7 @@ def _traffic(resolved: Mapping[str, Any], columns: Mapping[str, list[Any]]) -> t
         entry.size_bytes.append(size)
         entry.start_ps.append(start or 0)
     for described in resolved["traffic"]:
-        entry, kind = entries[described["name"]], _kind(described["arrivals"])
+        entry, kind = entries[described["name"]], results.variant(described["arrivals"])
         if kind == "triggers":
             entry.triggers = _triggers(described["arrivals"]["triggers"], entry, waiting[entry.name])
         elif waiting[entry.name] or kind == "on-off":
@@ -230,11 +230,6 @@ def _ps(start: Any) -> int:
     return quantity(start, TIME_UNITS)
 
 
-def _kind(choice: Any) -> str:
-    """The variant that was chosen: of "poisson" or {"poisson": {...}}."""
-    return choice if isinstance(choice, str) else next(iter(choice))
-
-
 def _sizes(checked: results.Checked, asked: str | None, *, percent: bool) -> Exported:
     entries = {entry["name"]: entry for entry in checked.resolved()["traffic"]}
     if asked is None and len(entries) > 1:
@@ -245,10 +240,10 @@ def _sizes(checked: results.Checked, asked: str | None, *, percent: bool) -> Exp
     if name not in entries:
         raise UserError(f"--entry is {shown(name)}; traffic entries are {', '.join(entries)}")
     sizes = entries[name]["sizes"]
-    if _kind(sizes) == "cdf":
+    if results.variant(sizes) == "cdf":
         points = [(size, share) for size, share in sizes["cdf"]["points"]]
         notes = [f"the points of {name}"]
-    elif _kind(sizes) == "endless":
+    elif results.variant(sizes) == "endless":
         raise UserError(f"traffic entry {name} has flows without end; they have no sizes")
     else:
         columns = drawn(checked)
@@ -259,7 +254,7 @@ def _sizes(checked: results.Checked, asked: str | None, *, percent: bool) -> Exp
             )
         points = cdf.measured(own)
         notes = [
-            f"measured from the {len(own)} flows drawn for {name}: its sizes are {_kind(sizes)}, not a cdf"
+            f"measured from the {len(own)} flows drawn for {name}: its sizes are {results.variant(sizes)}, not a cdf"
         ]
     text = cdf.write(points, percent=percent)
     return Exported(text, {"points": text.count("\n"), "entry": name}, notes)

@@ -208,10 +208,10 @@ impl<'a> Draw<'a> {
     }
 }
 
-/// What the schema knows of a place in a document.
+/// Rules of the schema for a place in a document.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
-    /// What may stand there.
+    /// The values that are allowed there.
     pub schema: &'a Value,
     /// The definition that the place is in, and the field that it is.
     pub definition: &'a str,
@@ -226,7 +226,7 @@ pub fn definition(schema: &Value) -> Option<&str> {
     Some(schema.get("$ref")?.as_str()?.rsplit_once('/')?.1)
 }
 
-/// Every place in a document of which the schema knows what may stand there, by its pointer: values, and absent keys.
+/// Every place in a document for which the schema has rules, by its pointer: values, and absent keys.
 pub fn places<'a>(root: &'a Value, document: &Value) -> Vec<(String, Place<'a>)> {
     let mut places = Vec::new();
     places_of(root, (root, ""), document, String::new(), &mut places);

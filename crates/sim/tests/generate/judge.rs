@@ -1,4 +1,4 @@
-//! A scenario run in all ways that must not change its results, and what differs.
+//! A scenario run in all ways that must not change its results, and their differences.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,7 +68,7 @@ pub struct Fault {
     pub what: String,
 }
 
-/// What a scenario's runs gave.
+/// The results of a scenario's runs.
 pub enum Verdict {
     /// It is refused when it is set up.
     Refused,
@@ -226,7 +226,7 @@ fn unequal(one: &Value, other: &Value) -> String {
     }
 }
 
-/// What must hold of whatever was run.
+/// Invariants of every run.
 pub fn is_sound(outcome: &Outcome) -> Result<(), String> {
     let holds = |holds: bool, what: String| if holds { Ok(()) } else { Err(what) };
     holds(outcome.violations.is_empty(), outcome.violations.join("; "))?;

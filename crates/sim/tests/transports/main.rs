@@ -29,4 +29,5 @@ mod rcp;
 mod slots;
 mod swift;
 mod tcp;
+mod two_flows;
 mod windows;

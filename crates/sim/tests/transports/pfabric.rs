@@ -145,7 +145,7 @@ fn through_the_port_of_a_host(flows: &[u64]) -> String {
 }
 
 /// Of three windows of twelve packets the first packet takes the wire at once and 24 more fit: 36,000 B of 36,864 B. All
-/// are equal, so that the third flow's other eleven are dropped on arrival. Nobody learns of it for 45 us.
+/// are equal, so that the third flow's other eleven are dropped on arrival. The senders learn of it after 45 us.
 #[test]
 fn a_host_whose_port_is_full_drops() {
     let drops = |until: &str| {

@@ -1,11 +1,10 @@
 //! Classes of traffic and PIAS against service orders, drops and marks worked out by hand.
 
 use crate::common::scenarios::queue_under_tcp;
-use crate::common::{PACKET, Run, US, run, run_with};
+use crate::common::{Run, run, run_with};
+use crate::two_flows::{MSS, places, scenario};
 use flowyard_sim::transport::tagging::{TagBy, TagRepeats, Tagging};
 use flowyard_sim::units::Bytes;
-
-const MSS: u64 = 1460;
 
 fn tagging(by: TagBy, repeats: TagRepeats) -> Tagging {
     Tagging { thresholds: vec![Bytes(1000), Bytes(2000), Bytes(2001)], by, repeats }
@@ -38,53 +37,12 @@ fn the_class_of_what_is_sent_again() {
     assert_eq!(tagging(TagBy::First, TagRepeats::AsNewest).class(0, 100, Some(1000)), 1);
 }
 
-/// Ten segments from host 0, and 5 us later two from host 1, all at 10 Gbps, to a port of 1 Gbps; cables of 1 us. The
-/// first comes to the port after 2.2 us and is on its wire until 14.2 us; meanwhile come all others, 1.2 us apart: of
-/// the first flow at 3.4, 4.6, 5.8, 7.0, 8.2, ..., 13.0 us, of the second at 7.2 and 8.4 us.
+/// The port of strict priority serves two flows of TCP, whose first windows are sent at once.
 fn two_flows(transport: &str, queue: &str) -> Run {
-    run(&format!(
-        r#"
-        [topology.explicit]
-        hosts = ["long", "short", "receiver"]
-        switches = [{{ name = "switch" }}]
-        rate = "10Gbps"
-        delay = "1us"
-        cables = [
-            {{ ends = ["long", "switch"] }},
-            {{ ends = ["short", "switch"] }},
-            {{ ends = ["switch", "receiver"], rate = "1Gbps" }},
-        ]
-        [transport.tcp]
-        initial_window = 10
-        handshake = false
-        {transport}
-        [queue.strict-priority]
-        {queue}
-        [[traffic]]
-        name = "long"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 2]]
-        sizes.fixed = "{}B"
-        [[traffic]]
-        name = "short"
-        arrivals.at-once = {{ at = "5us", jitter = "0s" }}
-        matrix.pairs = [[1, 2]]
-        sizes.fixed = "{}B"
-        "#,
-        10 * MSS,
-        2 * MSS
-    ))
-}
-
-/// After how many packets of the port each flow was complete.
-fn places(run: &Run) -> [u64; 2] {
-    let fct = run.flows("fct_ps");
-    // The first packet begins 2.2 us after the first flow has, and the last one takes another 1 us behind the port.
-    [fct[0], fct[1] + 5 * US].map(|end| {
-        let behind = end - (2 * US + US / 5) - US;
-        assert_eq!(behind % PACKET, 0);
-        behind / PACKET
-    })
+    let parts = format!(
+        "[transport.tcp]\ninitial_window = 10\nhandshake = false\n{transport}\n[queue.strict-priority]\n{queue}"
+    );
+    run(&scenario(&parts, ["", ""]))
 }
 
 /// One threshold after so many segments.

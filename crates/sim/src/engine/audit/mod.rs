@@ -71,7 +71,7 @@ impl<M: Members> Engine<'_, '_, M> {
 }
 
 impl<M: Members> Engine<'_, '_, M> {
-    /// What an audit looks at in this part: packets, connections and ports, which all events belong to.
+    /// Number of items that an audit of this part compares: packets, connections and ports, to which all events belong.
     pub(super) fn audited_items(&self) -> u64 {
         (self.net.arena.slots() + self.net.conns.len() + self.net.egress.len()) as u64
     }
