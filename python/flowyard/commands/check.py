@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks and prints; executes at most a moment of a run."""
-    from flowyard import _native, drawn, forecast, memory, results, scenarios
+    from flowyard import _native, forecast, memory, results, scenarios
     from flowyard.terminal.exits import COMPLETE
     from flowyard.text import room
 
@@ -64,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         own = {key: value for key, value in entry.items() if shared.get(key) != value}
         _part("traffic", inline(own))
     for row in flows:
+        from flowyard import drawn
+
         _part("drawn", drawn.said(row))
     for field, value in derived.items():
         _part("derived", f"{field} = {inline(value)}")
@@ -87,11 +89,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _drawn(checked: Any, resolved: dict[str, Any]) -> list[dict[str, Any]]:
-    """The flows of entries whose sizes are drawn; without any, no table library is imported."""
-    from flowyard import drawn, results
+    """The flows of entries whose sizes are drawn; without any, nothing slow is imported."""
+    from flowyard import results
 
     asked = [entry["name"] for entry in resolved["traffic"] if results.variant(entry["sizes"]) not in GIVEN]
-    return [row for row in drawn.entries(checked, resolved) if row["name"] in asked] if asked else []
+    if not asked:
+        return []
+    from flowyard import drawn
+
+    return [row for row in drawn.entries(checked, resolved) if row["name"] in asked]
 
 
 def _stuck(traffic: list[dict[str, Any]]) -> list[dict[str, str]]:
