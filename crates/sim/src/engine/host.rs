@@ -154,7 +154,7 @@ pub trait Host {
 
     /// Leaves a data packet to the port at once, where it waits in the queue or is dropped: for transports whose hosts have
     /// the queue of switches.
-    #[inline]
+    #[inline(never)]
     fn hand_over(&mut self, packet: Packet) {
         self.send(packet);
     }
