@@ -557,8 +557,8 @@ impl<'a> Draft<'a> {
         };
         let mut problems = faults.problems(fabric);
         // Only of entries that are in order it is known how many flows they have.
-        if let Some(entries) = self.demands().filter(|entries| traffic::problems(entries, fabric).is_empty())
-        {
+        let entries = self.demands().map(|entries| measure::bounded(&entries, self.measured()));
+        if let Some(entries) = entries.filter(|entries| traffic::problems(entries, fabric).is_empty()) {
             problems.extend(packets::problems(&faults.packets, &entries, fabric));
         }
         problems.extend(self.uncounted(&faults));

@@ -394,6 +394,14 @@ fn mistakes_about_packets_are_named() {
         message("{ traffic = \"flou\", numbers = [1] }"),
         "faults.packets.0.traffic: \"flou\" is the name of no traffic entry; did you mean \"flow\"?"
     );
+    // The measuring window may be the only end that arrivals have.
+    let text = "run.measure = { from = '10us', until = '99us' }
+topology.dumbbell = {}
+transport.ndp = {}
+traffic = [{ name = 'flow', arrivals.poisson.load = 0.5, matrix = 'uniform', sizes.fixed = '1500B' }]
+faults.packets = [{ traffic = 'flou', numbers = [1] }]";
+    let found = read(text).expect_err("a mistake").to_string();
+    assert!(found.contains("\"flou\" is the name of no traffic entry"), "{found}");
     assert_eq!(
         message("{ traffic = \"flow\", flow = 1, numbers = [1] }"),
         "faults.packets.0.flow: 1 is too large: \"flow\" has 1 flow, numbered from 0"
