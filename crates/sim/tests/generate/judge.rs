@@ -128,8 +128,13 @@ fn run(document: &Value, way: Way) -> Result<Option<(Outcome, bool)>, String> {
         overrides.push(("run.port_mode".into(), json!(other).to_string()));
     }
     let run = || checked(document, &overrides).ok().and_then(|checked| in_way(&checked, way));
+    caught(run)
+}
+
+/// Result of a call, or the words of its panic, which is not printed.
+pub fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     LOUD.set(false);
-    let ended = catch_unwind(AssertUnwindSafe(run));
+    let ended = catch_unwind(AssertUnwindSafe(call));
     LOUD.set(true);
     ended.map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();

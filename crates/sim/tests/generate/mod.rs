@@ -60,9 +60,11 @@ pub fn without_advice() -> (String, String) {
     ("run.advice".into(), "false".into())
 }
 
-/// The problems of a document, up to those that are found when a run is set up.
+/// The problems of a document, up to those that are found when a run is set up; none if the simulator panics at it: its run
+/// will, too, which is a fault.
 fn problems(document: &Value) -> Option<Problems> {
-    checked(document, &[without_advice()]).and_then(|checked| checked.outlook()).err()
+    let outlook = || checked(document, &[without_advice()]).and_then(|checked| checked.outlook());
+    judge::caught(outlook).ok()?.err()
 }
 
 /// A scenario from a seed that has the member to which the way leads.
