@@ -686,6 +686,15 @@ class TestBackground:
         )
         assert self.figure.claims["DAQ-F7a.e"]({**tables, _background_judges.ALONE: alone}).verdict == FAIL
 
+    @pytest.mark.parametrize(("short", "shown"), [(1.0, True), (60.0, False)])
+    def test_flows_that_1_of_101_parts_of_the_link_cannot_carry_are_no_question(self, short, shown):
+        tables = self.tables(short={DAQ: short})
+        alone = tables[_background_judges.ALONE].with_columns(
+            in_time_pct=pl.when(scheme=DAQ).then(100.0 if shown else short + 2).otherwise("in_time_pct")
+        )
+        found = self.figure.claims["DAQ-F7a.e"]({**tables, _background_judges.ALONE: alone})
+        assert (found.verdict, bool(found.calculation)) == (FAIL, shown)
+
     def test_what_predicts_that_rcp_fails_says_nothing_of_d3(self):
         judge = self.figure.claims["DAQ-F8a.b"]
         assert judge(self.tables(rate_short={D3: 5.0})).unpredicted

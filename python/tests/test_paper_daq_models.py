@@ -166,3 +166,13 @@ class TestClosedForms:
 
     def test_drawn_from_files(self):
         assert len(drawn_from_csv(self.figure, self.tables).axes) == 2
+
+
+def test_flows_in_time_with_a_part_of_the_link():
+    # One flow of 2 to 28 KB, 16 to 224 us at line rate, due after 20 to 40 ms. With 0.0056 of the link it takes 2.86 to
+    # 40 ms: in time by (20 - 2.86) / 37.14 for certain and by half of the rest.
+    assert models.starved(0.0056, 1, 15, models.UNIFORM, 20_000) == pytest.approx(73.1, abs=1)
+    assert models.starved(1, 1, 15, models.UNIFORM) == 100
+    assert models.starved(16e-6 / 40e-3, 1, 15, models.UNIFORM) == 0
+    # Without waiting for others it is that of one flow, and with more flows less.
+    assert models.starved(1 / 101, 25, 15, models.FLOORED) < models.starved(1 / 101, 5, 15, models.FLOORED)

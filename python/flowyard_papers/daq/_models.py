@@ -97,6 +97,17 @@ def share(rule: str, senders: int, mean_kb: int, reading: str, rounds: int = 200
     return 100 * float(RULES[rule](service, due).mean())
 
 
+def starved(share_of_link: float, senders: int, mean_kb: int, reading: str, rounds: int = 2000) -> float:
+    """In time under the best of all rules with a share of the link, in percent, at most.
+
+    Every flow may wait until the latest deadline of its round: then serving the shortest first has the most in time.
+    """
+    chance = np.random.default_rng([2014, senders, mean_kb])
+    service, due = draw(chance, (rounds, senders), 1000 * mean_kb, reading)
+    ends = np.sort(service, axis=1).cumsum(axis=1) / share_of_link
+    return 100 * float((ends <= due.max(axis=1, keepdims=True)).mean())
+
+
 def supported(in_time: Callable[[int], float], least: float, most: int) -> int:
     """The largest number of senders with at least that share in time, by bisection; 0 if not even one has.
 
