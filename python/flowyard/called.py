@@ -1,6 +1,6 @@
 """The names that people use for the members of a scenario: TCP goes by its congestion control, Python by its class."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -25,3 +25,11 @@ def called(value: Any) -> str | None:
     if tag == "python" and isinstance(name := fields.get("name"), str):
         return name
     return str(tag)
+
+
+def members(choice: dict[str, Any]) -> Iterable[str]:
+    """The names that a choice in a schema has."""
+    words = [word for member in choice["oneOf"] for word in member.get("enum", [])]
+    consts = [member["const"] for member in choice["oneOf"] if "const" in member]
+    tables = [tag for member in choice["oneOf"] for tag in member.get("properties", ())]
+    return dict.fromkeys(consts + tables + words)

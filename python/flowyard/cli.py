@@ -139,21 +139,21 @@ def _mistake(error: Exception, arguments: argparse.Namespace | None) -> str | No
 
 def parser(word: str | None = None) -> argparse.ArgumentParser:
     """All verbs and their options; if `word` is the name of one, only its own."""
-    parser = argparse.ArgumentParser(
+    top = argparse.ArgumentParser(
         prog="flowyard",
         description="Simulates data-centre networks, packet by packet.",
         epilog="Exit codes: 0 complete, 1 failed, 2 bad input, 3 stalled, 4 limit, 130 interrupted.",
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True, parser_class=_Verb)
+    top.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
+    verbs = top.add_subparsers(title="verbs", metavar="VERB", required=True, parser_class=_Verb)
     one = word in _verbs()
     for verb in commands.VERBS:
         added = verbs.add_parser(verb.NAME, help=verb.HELP, description=options.as_sentence(verb.HELP))
         if not one or word == verb.NAME:
             verb.arguments(added)
             added.instead = getattr(verb, "INSTEAD", {})
-        added.set_defaults(verb=verb.run)
-    return parser
+        added.set_defaults(verb=verb.run, all_verbs=parser)
+    return top
 
 
 class _Verb(argparse.ArgumentParser):

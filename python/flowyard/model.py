@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from typing import Any, ClassVar
 
+from flowyard.display import Displayed
 
-class Model:
+
+class Model(Displayed):
     """A part of a scenario.
 
     In a scenario file, `[transport.ndp]` chooses the variant "ndp" of the transport: its fields stand
@@ -14,6 +16,7 @@ class Model:
     """
 
     _tag: ClassVar[str | None] = None
+    _view = "of_scenario"
 
     def to_dict(self) -> Any:
         """As plain data, the way a scenario file has it; fields at their default are left out."""
@@ -22,12 +25,6 @@ class Model:
     def to_json(self) -> str:
         """As JSON, which `flowyard run` and `flowyard.run` read like a TOML file."""
         return json.dumps(self.to_dict(), indent=2)
-
-    def _repr_html_(self) -> str | None:
-        from flowyard.report import notebook
-
-        data = self.to_dict()
-        return notebook.of_scenario(data) if isinstance(data, dict) else None
 
 
 class Wrapped(Model):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from flowyard import _native, memory
+from flowyard.display import Displayed
 from flowyard.errors import UserError, contradictions
 from flowyard.folders import kept, reading
 from flowyard.table import Table
@@ -37,7 +38,7 @@ class Progress(Protocol):
         """now_ps, until_ps (or None), flows_done, flows, packet_hops, events."""
 
 
-class Result:
+class Result(Displayed):
     """The results of one run: tables that any Arrow consumer reads, and a summary.
 
     Attributes:
@@ -50,6 +51,8 @@ class Result:
         captures: The name and the bytes of a pcap file for each cable whose packets were asked for; of a run that
             was opened they are in its folder only.
     """
+
+    _view = "of_result"
 
     def __init__(
         self,
@@ -100,11 +103,6 @@ class Result:
             (directory / "pcap" / name).write_bytes(content)
         text = json.dumps(self.summary, indent=2, ensure_ascii=False)
         (directory / "run.json").write_text(text + "\n", encoding="utf-8")
-
-    def _repr_html_(self) -> str:
-        from flowyard.report import notebook
-
-        return notebook.of_result(self)
 
     def __repr__(self) -> str:
         return f"<flowyard.Result: {self.status}, {len(self.flows)} flows, {len(self.links)} links>"

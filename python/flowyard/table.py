@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
+from flowyard.display import Displayed
 from flowyard.errors import UserError
 
 if TYPE_CHECKING:
@@ -64,11 +65,13 @@ class _Columns(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-class Table:
+class Table(Displayed):
     """Columns of results, which polars, pandas and pyarrow take by `to_polars`, `to_pandas` and `to_arrow`.
 
     Whatever else reads Arrow's PyCapsule interface takes it as it is: duckdb finds it by its variable's name.
     """
+
+    _view = "of_table"
 
     def __init__(self, columns: "_native.Table | pl.DataFrame", file: Path | None = None) -> None:
         self._columns: _Columns = columns
@@ -131,11 +134,6 @@ class Table:
     def columns(self) -> list[str]:
         """The names of the columns, in their order."""
         return self._columns.columns
-
-    def _repr_html_(self) -> str:
-        from flowyard.report import notebook
-
-        return notebook.of_table(self)
 
     def __len__(self) -> int:
         return len(self._columns)

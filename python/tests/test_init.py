@@ -42,7 +42,16 @@ def test_help_and_checking_import_little(small):
     assert ours(for_help) - verbs <= {"flowyard.parts"}
     for_check = loaded_by(f"from flowyard.cli import main; main(['check', {str(small)!r}])")
     assert not for_check & slow
-    needed: tuple[str, ...] = ("_native", "parts", "scenarios", "results", "table", "forecast", "memory")
+    needed: tuple[str, ...] = (
+        "_native",
+        "parts",
+        "scenarios",
+        "results",
+        "table",
+        "display",
+        "forecast",
+        "memory",
+    )
     needed += (
         "folders",
         *(f"folders.{name}" for name in ("kept", "owned", "reading")),

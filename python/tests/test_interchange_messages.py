@@ -10,7 +10,7 @@ from interchange_examples import flows_of, source
 
 import flowyard as fy
 from flowyard import cli, interchange
-from flowyard.commands import options
+from flowyard.called import members
 from flowyard.errors import UserError
 from flowyard.interchange import htsim_cm, transports
 
@@ -58,7 +58,7 @@ def test_nobody_guesses_the_transport_of_messages(tmp_path):
 
 def test_the_transports_that_keep_connections_are_those_of_the_engine(tmp_path):
     found = read(tmp_path, transport="tcp").scenario
-    for transport in options.members(fy.results.schema()["$defs"]["Transport"]):
+    for transport in members(fy.results.schema()["$defs"]["Transport"]):
         if transport == "python":
             continue
         problem = ""

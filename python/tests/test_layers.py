@@ -1,13 +1,13 @@
 """The rooms of the Python package are those of docs/architecture.md, and imports go by their order there.
 
-`crates/sim/tests/layers.rs` does the same for the simulator. Only what a module imports at its head counts: what a
-function imports is late on purpose, so that commands start fast.
+`crates/sim/tests/layers.rs` does the same for the simulator. Imports inside functions count, too: they are
+there so that commands start fast, not to go round the order.
 """
 
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,22 +20,20 @@ PACKAGE = ROOT / "python" / "flowyard"
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 LISTED = ARCHITECTURE.partition("### Rooms of the Python package")[2].partition("\n## ")[0]
 ROOMS = re.findall(r"^    (\w+)(?:/|\.py)", LISTED, re.MULTILINE)
-# The engine, and how the package itself finds names late.
-BELOW_ALL = ("_native",)
 # What flowyard_papers may use: what is documented for studies.
 FOR_STUDIES = "analysis papers prototypes results slotted sweeps table theory topology"
 
 
 def imports(tree: ast.AST, package: str = "flowyard") -> Iterator[str]:
-    """The modules of a package that a file imports at its head, without those that only types need."""
+    """The modules that a file imports, at its head or within functions, without those that only types need.
+
+    Of a package itself, its modules and names may be imported: both are told.
+    """
     for node in ast.iter_child_nodes(tree):
         match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                continue
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 continue
             case ast.ImportFrom(module=str(module), names=names):
-                # Of a package itself its modules may be imported.
                 yield from (f"{module}.{name.name}" if module == package else module for name in names)
             case ast.Import(names=names):
                 yield from (name.name for name in names)
@@ -56,7 +54,7 @@ def upwards(path: Path, source: str) -> list[str]:
     for name in imports(ast.parse(source)):
         top, _, rest = name.partition(".")
         other = "commands" if rest.endswith(".command") else rest.partition(".")[0]
-        if top == "flowyard" and other not in BELOW_ALL and place[other] > place[room(path)]:
+        if top == "flowyard" and other in place and place[other] > place[room(path)]:
             found.append(f"{path.relative_to(PACKAGE)} imports {name}")
     return found
 
@@ -105,8 +103,70 @@ def test_an_import_upwards_is_found():
     assert upwards(path, "from flowyard.report import page")
     assert upwards(path, "if True:\n    import flowyard.cli")
     assert upwards(path, "from flowyard import results")
-    assert not upwards(path, "def late():\n    from flowyard.report import page")
-    assert not upwards(path, "from flowyard import text")
+    assert upwards(path, "def late():\n    from flowyard.report import page")
+    assert upwards(path, "class A:\n    def late(self):\n        from flowyard import report")
+    assert not upwards(path, "if TYPE_CHECKING:\n    from flowyard.report import page")
+    assert not upwards(path, "from flowyard import Flows, _native, text")
+
+
+def circles(files: Mapping[str, str]) -> list[str]:
+    """The modules that import each other in a circle, directly or by way of others.
+
+    Args:
+        files: The sources, by the names of the modules.
+    """
+    uses = {name: modules_used(source, files) - {name} for name, source in files.items()}
+    reached = {name: set(used) for name, used in uses.items()}
+    for middle in files:
+        for name in files:
+            if middle in reached[name]:
+                reached[name] |= reached[middle]
+    return sorted(name for name in files if name in reached[name])
+
+
+def modules_used(source: str, files: Container[str]) -> set[str]:
+    """The modules among the files that a source imports; the package itself finds its names late."""
+    found = set()
+    for node in without_types(ast.parse(source)):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names):
+                found |= {inner if (inner := f"{module}.{name.name}") in files else module for name in names}
+            case ast.Import(names=names):
+                found |= {name.name for name in names}
+    return {name for name in found if name in files and name != "flowyard"}
+
+
+def without_types(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a module without the imports that only types need."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"):
+            yield node
+            yield from without_types(node)
+
+
+def test_no_files_import_each_other_in_a_circle():
+    def name(path: Path) -> str:
+        return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+    files = {
+        name(path): path.read_text(encoding="utf-8")
+        for package in (PACKAGE, PACKAGE.parent / "flowyard_papers")
+        for path in package.rglob("*.py")
+    }
+    assert len(files) > 300
+    assert circles(files) == []
+
+
+def test_a_circle_is_found():
+    files = {
+        "flowyard.a": "from flowyard import b",
+        "flowyard.b": "def late():\n    from flowyard.c import name",
+        "flowyard.c": "import flowyard.a",
+        "flowyard.d": "from flowyard.a import name",
+        "flowyard.e": "if TYPE_CHECKING:\n    from flowyard.f import name",
+        "flowyard.f": "from flowyard import e",
+    }
+    assert circles(files) == ["flowyard.a", "flowyard.b", "flowyard.c"]
 
 
 def test_studies_use_public_names_only():

@@ -43,7 +43,11 @@ class Verb(Protocol):
         """Adds the verb's options to its parser."""
 
     def run(self, arguments: argparse.Namespace, /) -> int:
-        """Does it, and returns the exit code. `arguments.command` is the whole command as it was typed."""
+        """Does it, and returns the exit code.
+
+        Args:
+            arguments: Its options; `command` is the whole command as it was typed, `all_verbs` makes the parser of all.
+        """
 
 
 # In the order of the help.

@@ -13,8 +13,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the script."""
-    from flowyard import cli, completion
+    from flowyard import completion
     from flowyard.terminal.exits import COMPLETE
 
-    print(completion.script(cli.parser(), arguments.shell))
+    print(completion.script(arguments.all_verbs(), arguments.shell))
     return COMPLETE

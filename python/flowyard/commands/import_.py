@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from flowyard.called import members
 from flowyard.commands import options
 
 NAME = "import"
@@ -111,4 +112,4 @@ def _networks_by_hosts() -> Iterable[str]:
 def _dialects() -> Iterable[str]:
     from flowyard import results
 
-    return options.members(results.schema()["$defs"]["Dialect"])
+    return members(results.schema()["$defs"]["Dialect"])

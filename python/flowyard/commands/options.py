@@ -108,14 +108,6 @@ class _Names:
         return ", ".join(self.find())
 
 
-def members(choice: dict[str, Any]) -> Iterable[str]:
-    """The names that a choice in a schema has."""
-    words = [word for member in choice["oneOf"] for word in member.get("enum", [])]
-    consts = [member["const"] for member in choice["oneOf"] if "const" in member]
-    tables = [tag for member in choice["oneOf"] for tag in member.get("properties", ())]
-    return dict.fromkeys(consts + tables + words)
-
-
 def as_sentence(help_text: str) -> str:
     """The head of a verb's own help, made of its line in the list of verbs."""
     return help_text[0].upper() + help_text[1:] + "."

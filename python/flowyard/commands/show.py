@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from flowyard.commands import options
+from flowyard.terminal.exits import COMPLETE
 
 NAME = "show"
 HELP = "print a run's summary again, or list the runs of a folder or a sweep"
@@ -19,6 +20,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the contents of the folder."""
+    if (arguments.folder / "papers.json").is_file():
+        from flowyard.papers import told
+
+        told.tell_again(arguments.folder, as_json=arguments.json)
+        return COMPLETE
     from flowyard.report import listing
 
     return listing.command(arguments)

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
+from flowyard.called import members
 from flowyard.commands import options
 
 NAME = "slotted"
@@ -36,4 +37,4 @@ def run(arguments: argparse.Namespace) -> int:
 def _disciplines() -> Iterable[str]:
     from flowyard import slotted
 
-    return options.members(slotted.schema()["$defs"]["DisciplineConfig"])
+    return members(slotted.schema()["$defs"]["DisciplineConfig"])

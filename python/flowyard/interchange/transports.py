@@ -27,13 +27,13 @@ _NEAREST = {
 def known(name: str) -> str:
     """The transport; a UserError with a hint if it is known to be another thing."""
     from flowyard import results
-    from flowyard.commands import options
+    from flowyard.called import members
 
     schema = results.schema()["$defs"]
-    if name in options.members(schema["Transport"]):
+    if name in members(schema["Transport"]):
         return name
     said = f"--transport {shown(name)}: is no transport here"
-    controls = list(options.members(schema["Congestion"]))
+    controls = list(members(schema["Congestion"]))
     plain = name.lower().replace("_", "-")
     if plain in controls:
         raise UserError(

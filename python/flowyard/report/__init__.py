@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flowyard import folders
+from flowyard.report.mark import MARK
 
 __all__ = ["MARK", "write"]
-
-# At the head of every page: what is there without it is not ours, and is not written over.
-MARK = '<meta name="generator" content="Flowyard report">'
 
 
 def write(dirs: Sequence[Path], output: Path) -> Path:

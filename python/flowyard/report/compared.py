@@ -8,8 +8,9 @@ import altair as alt
 from flowyard import folders, text
 from flowyard.forks import pl
 from flowyard.peers import Comparison
-from flowyard.report import MARK, charts, frame, tables, terms
+from flowyard.report import charts, frame, tables, terms
 from flowyard.report.figures import Figure
+from flowyard.report.mark import MARK
 from flowyard.report.tables import Cell
 
 OURS = "Flowyard"

@@ -7,7 +7,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from flowyard.report import MARK, charts, javascript
+from flowyard.report import charts, javascript
+from flowyard.report.mark import MARK
 from flowyard.report.section import Section
 
 HERE = Path(__file__).parent

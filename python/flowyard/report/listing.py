@@ -32,11 +32,6 @@ MOST_FIELDS = 4
 def command(arguments: argparse.Namespace) -> int:
     """Says what is in a folder."""
     folder: Path = arguments.folder
-    if (folder / "papers.json").is_file():
-        from flowyard.papers import told
-
-        told.tell_again(folder, as_json=arguments.json)
-        return COMPLETE
     if folder.is_dir() and not (folder / "run.json").exists():
         sweep = Sweep(folder) if is_sweep(folder) else None
         listed = of_sweep(sweep) if sweep else of_folder(folder)

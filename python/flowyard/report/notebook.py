@@ -1,12 +1,13 @@
 """What notebooks show of results and scenarios: small HTML, everything in it escaped."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from flowyard.report.loads import MARK
 
 if TYPE_CHECKING:
+    from flowyard.model import Model
     from flowyard.results import Result
     from flowyard.sweeps.results import Sweep
     from flowyard.table import Table
@@ -51,11 +52,12 @@ def of_sweep(sweep: "Sweep") -> str:
     return _table(sweep.name, ("", ""), [*rows, ("folder", str(sweep.folder))]) + points
 
 
-def of_scenario(data: Mapping[str, object]) -> str:
-    """A scenario, or a part of one, as its file would have it."""
+def of_scenario(model: "Model") -> str | None:
+    """A scenario, or a part of one, as its file would have it; None of a part that is a single value."""
     from flowyard.interchange.scenario_text import toml
 
-    return f"<pre>{escape(toml(data, []))}</pre>"
+    data = model.to_dict()
+    return f"<pre>{escape(toml(data, []))}</pre>" if isinstance(data, dict) else None
 
 
 def _table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

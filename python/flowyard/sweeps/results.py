@@ -18,6 +18,7 @@ from flowyard.analysis import (
 )
 from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.analysis.intervals import replica_means
+from flowyard.display import Displayed
 from flowyard.errors import UserError
 from flowyard.folders import kept
 from flowyard.forks import pl, require_threads
@@ -69,7 +70,7 @@ COLUMNS = {
 }
 
 
-class Sweep:
+class Sweep(Displayed):
     """The runs of a sweep that are there.
 
     Attributes:
@@ -82,6 +83,8 @@ class Sweep:
         statuses: How each run ended that is done, by its key.
         damaged: What is wrong with each run that is there but not whole, by its key. It counts as not done.
     """
+
+    _view = "of_sweep"
 
     def __init__(self, folder: Path) -> None:
         plan = kept.plan(folder)
@@ -300,11 +303,6 @@ class Sweep:
         """What run.json says, by run."""
         keys = self.runs.filter("done")["run"]
         return {key: kept.status(self.path(key)) for key in keys}
-
-    def _repr_html_(self) -> str:
-        from flowyard.report import notebook
-
-        return notebook.of_sweep(self)
 
     def __repr__(self) -> str:
         done = int(self.runs["done"].sum())
