@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 
 from flowyard.commands import options
-from flowyard.terminal.exits import COMPLETE
 
 NAME = "show"
 HELP = "print a run's summary again, or list the runs of a folder or a sweep"
@@ -22,6 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the contents of the folder."""
     if (arguments.folder / "papers.json").is_file():
         from flowyard.papers import told
+        from flowyard.terminal.exits import COMPLETE
 
         told.tell_again(arguments.folder, as_json=arguments.json)
         return COMPLETE
