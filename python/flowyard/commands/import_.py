@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from flowyard.called import members
 from flowyard.commands import options
 
 NAME = "import"
@@ -111,5 +110,6 @@ def _networks_by_hosts() -> Iterable[str]:
 
 def _dialects() -> Iterable[str]:
     from flowyard import results
+    from flowyard.called import members
 
     return members(results.schema()["$defs"]["Dialect"])

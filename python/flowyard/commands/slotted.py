@@ -4,7 +4,6 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
-from flowyard.called import members
 from flowyard.commands import options
 
 NAME = "slotted"
@@ -36,5 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _disciplines() -> Iterable[str]:
     from flowyard import slotted
+    from flowyard.called import members
 
     return members(slotted.schema()["$defs"]["DisciplineConfig"])
