@@ -61,6 +61,28 @@ def packets(file: Path) -> list[tuple[float, bytes, int]]:
     return [(time, data, length) for (time, data), length in zip(found, lengths, strict=True)]
 
 
+def test_the_class_of_a_packet_is_its_dscp(tmp_path: Path) -> None:
+    dscps = {None: 0, 0: 56, 3: 32, 7: 0}
+    entry = {"arrivals": "at-once", "sizes": {"fixed": "10KB"}}
+    traffic = [
+        entry
+        | {"name": f"to-{host}", "matrix": {"pairs": [[0, host]]}}
+        | ({} if of is None else {"class": of})
+        for host, of in enumerate(dscps, 1)
+    ]
+    ports = {"topology": {"single-switch": {"hosts": 5}}, "queue": {"strict-priority": {"classes": 8}}}
+    folder = fy.run(TCP | ports | {"transport": {"tcp": {"ecn": True}}, "traffic": traffic}).save(
+        tmp_path / "out"
+    )
+    for host, dscp in enumerate(dscps.values(), 1):
+        [file] = (folder / "pcap").glob(f"{2 * host}-*")
+        headers = [content[:20] for _, content, _ in packets(file)]
+        # Seven segments and their acknowledgements; of ECN only data are capable.
+        assert {header[1] >> 2 for header in headers} == {dscp}
+        assert {header[1] & 3 for header in headers} == {0, 2}
+        assert all(dpkt.in_cksum(header) == 0 for header in headers)
+
+
 @pytest.mark.parametrize("name", ["tcp", "ndp"])
 def test_files_hold_what_links_carried(captured: dict[str, Path], name: str) -> None:
     links = pl.read_parquet(captured[name] / "links.parquet")

@@ -105,6 +105,7 @@ impl Setup {
             background: entry.background,
             priority: entry.priority as u8,
             class: entry.class.unwrap_or(0) as u8,
+            classed: entry.class.is_some() || scenario.transport_of(entry).sets_class(&scenario.queue()),
             kept: entry.connection == Connection::Kept,
             delivers: {
                 let transport = scenario.transport_of(entry);

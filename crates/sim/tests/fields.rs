@@ -3,10 +3,12 @@
 //!
 //! The golden scenarios together use every member of every list. Each field is set to other values that the schema
 //! allows, in the scenarios that have a place for it, until the digest of a run's tables moves. A field of which none does
-//! is a failure, unless it is in a list of this file, with the reason; some need a scenario that is changed for them.
+//! is a failure, unless it is in a list of this file, with the reason; some need a scenario that is changed for them, which
+//! `variations` names.
 
 mod common;
 mod fuzz;
+mod variations;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -16,6 +18,7 @@ use flowyard_sim::advice::Unread;
 use flowyard_sim::scenario::{self, Format, Scenario, no_files};
 use fuzz::{Draw, calm, put, resolve};
 use serde_json::{Value, json};
+use variations::{Variation, variations};
 
 static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(&scenario::schema()).expect("a schema is JSON"));
@@ -63,42 +66,6 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     (
         "a file, or the form of one, which these runs have none of; tests/traffic/sizes.rs",
         &["Cdf.dialect", "Cdf.file", "Cdf.interpolation", "Cdf.packet_bytes", "Cdf.points"],
-    ),
-    (
-        "a bound, or a rare case, that no golden scenario meets",
-        &[
-            "Central.late_limit",
-            "Codel.memory",
-            "Cubic.fast_convergence",
-            "Cubic.max_target",
-            "Daq.load_limit",
-            "Dcqcn.rate_hai",
-            "Lossless.headroom",
-            "MeasureWindow.drain",
-            "Pacing.rto_max",
-            "PdqPort.peq_alpha",
-            "Sinkhorn.guard",
-            "Swift.retransmit_reset_threshold",
-            "Tcp.rto_max",
-        ],
-    ),
-    (
-        "read only with another setting than the golden scenarios have, or than can be changed alone",
-        &[
-            "Asy.offered",
-            "Blocks.barrier",
-            "Central.fragment",
-            "Central.in_turn",
-            "FlowtuneRates.links",
-            "MaxMin.cap_by_offered",
-            "MaxMinRates.offered",
-            "Ndp.pull_weights",
-            "Red.ecn",
-            "Sinkhorn.priorities",
-            "Syn.sequence",
-            "Tcp.preset",
-            "ThreeTier.uplinks",
-        ],
     ),
 ];
 
@@ -191,6 +158,21 @@ fn moves(document: &Value, place: &Place, before: &str) -> bool {
     })
 }
 
+/// Whether the results of a golden scenario that is changed for a field move with it.
+fn moves_varied((field, golden, changes): &Variation, names: &BTreeMap<*const Value, String>) -> bool {
+    let found = goldens().into_iter().find(|(name, _)| name == golden);
+    let (_, mut document) = found.unwrap_or_else(|| panic!("{golden}, for {field}, is no golden scenario"));
+    for (pointer, value) in changes {
+        let (above, _) = pointer.rsplit_once('/').expect("a place below the document");
+        assert!(document.pointer(above).is_some(), "{golden}, for {field}, has no {above}");
+        put(&mut document, pointer, value.clone());
+    }
+    let (before, _) = ran(&document).unwrap_or_else(|| panic!("{golden}, changed for {field}, does not run"));
+    let is_field =
+        |(_, schema): &Place| names.get(&std::ptr::from_ref(*schema)).is_some_and(|name| name == field);
+    places(&document).iter().filter(|place| is_field(place)).any(|place| moves(&document, place, &before))
+}
+
 #[test]
 fn each_field_has_an_effect() {
     let names = names();
@@ -209,6 +191,8 @@ fn each_field_has_an_effect() {
             }
         }
     }
+    let variations: BTreeMap<_, _> =
+        variations().into_iter().map(|variation| (variation.0, variation)).collect();
     let known: BTreeSet<_> = ELSEWHERE.iter().flat_map(|(_, fields)| *fields).copied().collect();
     let moved = |name: &str, places: &[(usize, Place)]| {
         let is_set = |(at, place): &&(usize, Place)| goldens[*at].0.pointer(&place.0).is_some();
@@ -222,8 +206,12 @@ fn each_field_has_an_effect() {
         let rest = places.iter().filter(|_| !known.contains(name)).cloned();
         sample.chain(rest).any(|(at, place)| moves(&goldens[at].0, &place, &goldens[at].1))
     };
+    let has_effect = |name: &str, places: &[(usize, Place)]| match variations.get(name) {
+        Some(variation) => moves_varied(variation, &names),
+        None => moved(name, places),
+    };
     let without: BTreeSet<_> =
-        places_by.iter().filter(|(name, places)| !moved(name, places)).map(|(name, _)| *name).collect();
+        places_by.iter().filter(|(name, places)| !has_effect(name, places)).map(|(name, _)| *name).collect();
     assert_eq!(without, known, "fields that change no golden scenario, and those that are known");
 }
 

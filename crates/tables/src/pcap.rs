@@ -2,10 +2,10 @@
 //!
 //! Packets begin with an IPv4 header (link type 101, raw IP). Host n has the address 10.0.0.0 + n + 1. The
 //! flow's number gives its sender's port; the receiver's is 5001 for TCP and 49152 for UDP, and the next ones
-//! for further connections of the same flow. Payload is cut off: the headers are in the file, the length on
+//! for further connections of the same flow. The class of a packet is a class selector in the DSCP. Payload is cut off: the headers are in the file, the length on
 //! the wire is in each record. Source of the format: the Internet-Draft draft-ietf-opsawg-pcap.
 
-use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
+use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use flowyard_sim::ids::NodeId;
 use flowyard_sim::observe::capture::{Cable, Captured};
 use flowyard_sim::transport::frame::{Frame, TcpFrame, UDP_PORT};
@@ -101,8 +101,14 @@ fn ip_header(packet: &Captured, length: u32, protocol: IpNumber) -> Ipv4Header {
     )
     .expect("the longest simulated packet is IP's");
     ip.ecn = IpEcn::try_new(packet.ecn).expect("two bits");
+    ip.dscp = IpDscp::try_new(packet.class.map_or(0, dscp)).expect("six bits");
     ip.header_checksum = ip.calc_header_checksum();
     ip
+}
+
+/// The class selector of a class (RFC 2474, 4.2.2): CS7 for class 0, which goes first, down to CS0 for class 7.
+fn dscp(class: u8) -> u8 {
+    8 * (7 - class.min(7))
 }
 
 fn tcp_header(frame: TcpFrame, (from, to): (u16, u16)) -> TcpHeader {

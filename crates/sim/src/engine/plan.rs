@@ -24,6 +24,8 @@ pub struct Carrier {
     pub priority: u8,
     /// The lowest class of their packets at ports.
     pub class: u8,
+    /// Whether the entry or its transport gives them classes, so that captures have them.
+    pub classed: bool,
     /// Whether those between the same two hosts share a connection.
     pub kept: bool,
     /// Whether they end only when every byte has arrived.

@@ -89,6 +89,8 @@ pub struct Captured {
     pub ip_bytes: u32,
     /// The two ECN bits of the IP header (RFC 3168).
     pub ecn: u8,
+    /// Its class at ports, if its traffic entry or its transport gives packets classes: goes into the DSCP.
+    pub class: Option<u8>,
     /// What follows the IP header.
     pub frame: Frame,
 }
@@ -108,11 +110,12 @@ impl Captor {
     }
 
     /// What was kept, by cable; also of chosen cables that no packet crossed. `transport_of` gives the transport of a
-    /// model's configuration.
+    /// model's configuration, `classed` tells whether packets of a flow have classes.
     pub fn into_cables<'t>(
         self,
         fabric: &Fabric,
         transport_of: impl Fn(u8, u8) -> &'t Transport,
+        classed: impl Fn(FlowId) -> bool,
     ) -> Vec<Cable> {
         let is_chosen = |cable: &usize| self.chosen[2 * cable] || self.chosen[2 * cable + 1];
         let mut place = vec![usize::MAX; fabric.links.len() / 2];
@@ -139,6 +142,7 @@ impl Captor {
                     (false, true) => 0b10,
                     (false, false) => 0b00,
                 },
+                class: classed(flow).then_some(packet.header.class),
                 frame: transport.frame(&packet),
             });
         }

@@ -25,6 +25,7 @@ use crate::engine::lanes::PartCounts;
 use crate::estimate::Estimate;
 use crate::faults::timeline::FaultSummary;
 use crate::features::Features;
+use crate::ids::FlowId;
 use crate::observe::capture::{Cable, Captor};
 use crate::observe::histograms::Distributions;
 use crate::observe::meter::Metered;
@@ -306,9 +307,14 @@ fn observed(
     let samples = sampler.map(|sampler| (cut_off(sampler.cut_off()), sampler.into_table()));
     let histograms = distributions.map(|distributions| distributions.into_table());
     let captured = captor.map(|captor| {
+        let entry = |flow: FlowId| setup.traffic.flows[flow.index()].entry as usize;
         (
             cut_off(captor.cut_off()),
-            captor.into_cables(&setup.fabric, |model, config| setup.transport_at(model, config)),
+            captor.into_cables(
+                &setup.fabric,
+                |model, config| setup.transport_at(model, config),
+                |flow| setup.carriers[entry(flow)].classed,
+            ),
         )
     });
     let summary = ObservedSummary {

@@ -234,6 +234,12 @@ pub trait Settings {
         None
     }
 
+    /// Whether it gives its packets classes of its own, at ports with that queue.
+    fn sets_class(&self, queue: &Queue) -> bool {
+        let _ = queue;
+        self.classifies_by().is_some()
+    }
+
     /// Whether its connections can be kept: see [`Endpoint::connect`].
     fn keeps(&self) -> bool {
         false

@@ -11,6 +11,7 @@ use super::reassembly::Reassembly;
 use super::session::partition::in_order::InOrder;
 use super::session::{self, Coupling, Covers, Join, OverTcp, Session, Subflows};
 use super::tcp::Tcp;
+use crate::units::Bytes;
 
 /// All connections of a run: data goes out in order.
 pub type Model = session::Model<Reassembly>;
@@ -28,6 +29,11 @@ pub struct Mptcp {
     pub join: Join,
     /// Scope of `tcp.receive_window`.
     pub receive_window: Covers,
+    /// Send buffer of each subflow, in whole segments: data is handed over to a subflow as long as its buffer has room, and
+    /// stays in it until the subflow has acknowledged it. Absent: data is a subflow's when it sends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "64MiB"))]
+    pub send_buffer: Option<Bytes>,
     /// Whether data that a subflow gives up, because its retransmission timer has expired, also goes to the others, as
     /// Linux does; RFC 8684, 3.3.6, leaves it to the sender.
     pub reinject: bool,
@@ -42,6 +48,7 @@ impl Default for Mptcp {
             coupling: Coupling::Lia,
             join: Join::Established,
             receive_window: Covers::Flow,
+            send_buffer: None,
             reinject: true,
             tcp: Tcp::default(),
         }
@@ -55,6 +62,7 @@ impl OverTcp for Mptcp {
             coupling: self.coupling,
             join: self.join,
             receive_window: self.receive_window,
+            send_buffer: self.send_buffer,
             reinject: self.reinject,
             partition: InOrder {}.into(),
             tcp: self.tcp.clone(),

@@ -19,6 +19,7 @@ use crate::balancer::nix::Nix;
 use crate::problem::{Problem, within};
 use crate::routing::{Routes, most_paths};
 use crate::topology::Fabric;
+use crate::units::Bytes;
 
 /// All connections of a run: data comes from several places of a flow.
 pub type Model = session::Model<Ranges>;
@@ -31,6 +32,11 @@ pub struct ParallelTcp {
     pub paths: Paths,
     /// The data that each of them sends next.
     pub partition: Partition,
+    /// Send buffer of each connection, in whole segments: a connection claims data as long as its buffer has room, and the
+    /// data stays in it until it is acknowledged. Absent: a connection claims data when it sends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "64MiB"))]
+    pub send_buffer: Option<Bytes>,
     /// Settings of each connection's TCP. Receive windows are those of each connection.
     pub tcp: Tcp,
 }
@@ -49,7 +55,12 @@ pub enum Paths {
 
 impl Default for ParallelTcp {
     fn default() -> Self {
-        ParallelTcp { paths: Paths::Count(2), partition: FrontBack {}.into(), tcp: Tcp::default() }
+        ParallelTcp {
+            paths: Paths::Count(2),
+            partition: FrontBack {}.into(),
+            send_buffer: None,
+            tcp: Tcp::default(),
+        }
     }
 }
 
@@ -65,6 +76,7 @@ impl OverTcp for ParallelTcp {
             coupling: Coupling::Uncoupled,
             join: Join::AtOnce,
             receive_window: Covers::Subflow,
+            send_buffer: self.send_buffer,
             reinject: false,
             partition: self.partition.clone(),
             tcp: self.tcp.clone(),

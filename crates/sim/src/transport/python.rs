@@ -86,6 +86,11 @@ impl Settings for PythonTransport {
         self.retransmits
     }
 
+    /// Packets for which its code names no class have 0, which counts where ports read classes.
+    fn sets_class(&self, queue: &Queue) -> bool {
+        queue.classes() > 1
+    }
+
     fn recommended_queue(&self) -> Queue {
         match (self.needs_marks, self.needs_trimming) {
             (_, true) => NdpPort::default().into(),

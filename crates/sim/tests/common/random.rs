@@ -147,24 +147,31 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             )
         },
     );
+    // Every other window has a send buffer, below it or above.
+    let buffer = |window: u32| match window % 2 {
+        0 => String::new(),
+        _ => format!("send_buffer = \"{}B\"\n", 1460 * (window * 37 % 100 + 1)),
+    };
     let mptcp = (1u32..9, flag(), flag(), flag(), flag(), 2u32..100).prop_map(
-        |(subflows, uncoupled, at_once, own_window, reinject, window)| {
+        move |(subflows, uncoupled, at_once, own_window, reinject, window)| {
+            let buffer = buffer(window);
             let coupling = if uncoupled { "uncoupled" } else { "lia" };
             let join = if at_once { "at-once" } else { "established" };
             let covers = if own_window { "subflow" } else { "flow" };
             format!(
                 "[transport.mptcp]\nsubflows = {subflows}\ncoupling = \"{coupling}\"\njoin = \"{join}\"\n\
-                 receive_window = \"{covers}\"\nreinject = {reinject}\ntcp = {{ receive_window = \"{}B\", \
+                 receive_window = \"{covers}\"\nreinject = {reinject}\n{buffer}tcp = {{ receive_window = \"{}B\", \
                  delayed_ack_timeout = \"100us\", rto_min = \"1ms\", rto_initial = \"2ms\" }}",
                 1460 * window
             )
         },
     );
-    let parallel = (0usize..6, 0usize..4, 2u32..100, flag()).prop_map(|(partition, share, window, delayed)| {
+    let parallel = (0usize..6, 0usize..4, 2u32..100, flag()).prop_map(move |(partition, share, window, delayed)| {
+        let buffer = buffer(window);
         let partitions = ["front-back", "divide", "proportional", "arrival-time", "last-idle", "in-order"];
         let paths = ["\"all\"", "{ one-in = 1.0 }", "{ one-in = 1.4 }", "{ one-in = 3.0 }"][share];
         format!(
-            "[transport.parallel-tcp]\npaths = {paths}\npartition = \"{}\"\ntcp = {{ receive_window = \"{}B\", \
+            "[transport.parallel-tcp]\npaths = {paths}\npartition = \"{}\"\n{buffer}tcp = {{ receive_window = \"{}B\", \
              delayed_ack = {}, delayed_ack_timeout = \"100us\", rto_min = \"1ms\", rto_initial = \"2ms\" }}",
             partitions[partition],
             1460 * window,

@@ -1,13 +1,13 @@
 //! Records of a run besides its totals: that they change nothing, and that they are right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::scenarios::{flow_over_a_line, flows};
 use crate::common::{self, US, observed, run, run_scenario, run_with, scenario};
 use flowyard_sim::engine::calendar::Agenda;
 use flowyard_sim::engine::finished::Status;
 use flowyard_sim::engine::observer::{Arrival, Observer, View};
-use flowyard_sim::ids::LinkId;
+use flowyard_sim::ids::{FlowId, LinkId};
 use flowyard_sim::records::{Table, Values};
 use flowyard_sim::transport::frame::Frame;
 use flowyard_sim::units::Time;
@@ -284,6 +284,52 @@ fn captures_end_where_their_room_does() {
     let kept: Vec<_> = run.0.observed.cables.iter().flat_map(|cable| &cable.packets).collect();
     assert_eq!((summary.packets, kept.len()), (10, 10));
     assert!(kept.iter().all(|packet| packet.at.0 <= summary.cut_off_ps.unwrap()));
+}
+
+/// Classes of captured packets, one entry beside another: what a traffic entry names, for replies as well, or what a
+/// transport does; none where neither does.
+#[test]
+fn captured_packets_have_the_class_that_is_given_them() {
+    let classes = |settings: &str, own: &str| -> BTreeSet<(FlowId, bool, Option<u8>)> {
+        let run = run(&format!(
+            r#"
+            topology.single-switch.hosts = 3
+            observe.capture.links = ["*"]
+            {settings}
+            [[traffic]]
+            name = "own"
+            arrivals = "at-once"
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "3KB"
+            {own}
+            [[traffic]]
+            name = "other"
+            arrivals = "at-once"
+            matrix.pairs = [[0, 2]]
+            sizes.fixed = "3KB"
+            "#
+        ));
+        let packets = run.0.observed.cables.iter().flat_map(|cable| &cable.packets);
+        packets.map(|packet| (packet.flow, packet.forward, packet.class)).collect()
+    };
+    let each = |own: Option<u8>, other: Option<u8>| {
+        [(0, true, own), (0, false, own), (1, true, other), (1, false, other)]
+            .map(|(flow, forward, class)| (FlowId(flow), forward, class))
+            .into()
+    };
+    let ports = "transport = \"tcp\"\nqueue = \"strict-priority\"";
+    assert_eq!(classes("transport = \"tcp\"", ""), each(None, None));
+    assert_eq!(classes(ports, ""), each(None, None));
+    assert_eq!(classes(ports, "class = 0"), each(Some(0), None));
+    assert_eq!(classes(ports, "class = 5"), each(Some(5), None));
+    assert_eq!(classes("transport = \"tcp\"", "class = 5"), each(Some(5), None));
+    // By the first byte: the segments from 1460 and 2920 on are in class 1; acknowledgements go first.
+    let tags = "transport.tcp = { tagging.thresholds = [\"1KB\"] }";
+    let tagged = [(true, 0), (true, 1), (false, 0)];
+    let tagged = tagged.map(|(forward, class)| (forward, Some(class)));
+    let expected =
+        [0, 1].into_iter().flat_map(|flow| tagged.map(|(forward, class)| (FlowId(flow), forward, class)));
+    assert_eq!(classes(tags, ""), expected.collect());
 }
 
 /// An observer of one's own: the longest queue, and the number of links that each flow crossed.

@@ -26,6 +26,7 @@ mod pias;
 mod racks;
 mod racs;
 mod rcp;
+mod send_buffer;
 mod slots;
 mod swift;
 mod tcp;

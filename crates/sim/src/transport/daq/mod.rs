@@ -129,6 +129,10 @@ impl Daq {
 }
 
 impl Settings for Daq {
+    fn sets_class(&self, _queue: &Queue) -> bool {
+        true
+    }
+
     fn for_deadlines(&self) -> Option<&'static str> {
         (self.late == LateFlow::GiveUp).then_some("late")
     }

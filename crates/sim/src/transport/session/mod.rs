@@ -12,6 +12,7 @@
 //! here does.
 
 pub mod lia;
+mod mapping;
 pub mod outgoing;
 pub mod partition;
 pub mod ranges;
@@ -93,8 +94,9 @@ impl<R: Record> Model<R> {
     #[cold]
     fn settle(&mut self, id: ConnId, own: u8, cx: &mut impl Host) {
         let outgoing = self.outgoing.at(id, cx);
+        let mut has_room = false;
         while let Some(flow) = outgoing.first_over() {
-            outgoing.take_first(|part| cx.finish_subflow(part));
+            has_room |= outgoing.take_first(|part| cx.finish_subflow(part));
             cx.acknowledged(flow);
             cx.finish(flow);
         }
@@ -104,6 +106,9 @@ impl<R: Record> Model<R> {
             if !cx.sender(part).done && cx.sender(flow).done && !outgoing.carries(own, part) {
                 cx.finish_subflow(part);
             }
+        }
+        if has_room {
+            self.wake(id, cx);
         }
     }
 
@@ -120,11 +125,27 @@ impl<R: Record> Model<R> {
         let conn = cx.conn(id);
         let Conn { parent: flow, subflow: own, .. } = *conn;
         let config = &self.configs.of(conn).tcp;
-        self.senders.at(id, cx).open(id, config, &self.outgoing.at(flow, cx).share(own), cx);
+        let sender = self.senders.at(id, cx);
+        sender.open(id, config, &self.outgoing.at(flow, cx).share(own), cx);
+        if sender.is_established() {
+            self.fill(flow, own, cx);
+        }
+    }
+
+    /// A subflow's send buffer takes what it has room for. Whether others may have something to send by that.
+    fn fill(&mut self, flow: ConnId, own: u8, cx: &mut impl Host) -> bool {
+        self.outgoing.at(flow, cx).fill(own, |part| cx.sender(part).pieces += 1)
     }
 
     /// All subflows that have data to send request their turn.
     fn wake(&mut self, flow: ConnId, cx: &mut impl Host) {
+        let mut again = true;
+        while std::mem::take(&mut again) {
+            for own in 0..self.subflows.at(flow, cx).len() {
+                let id = self.subflows.at(flow, cx)[own];
+                again |= self.senders.at(id, cx).is_established() && self.fill(flow, own as u8, cx);
+            }
+        }
         let config = &self.configs.of(cx.conn(flow)).tcp;
         let outgoing = self.outgoing.at(flow, cx);
         for (own, &id) in self.subflows.at(flow, cx).iter().enumerate() {
@@ -249,6 +270,7 @@ impl<R: Record> Endpoint for Model<R> {
                 self.left.push(part);
             }
         });
+        let wakes = outgoing.fill(own, |part| cx.sender(part).pieces += 1);
         sender.on_packet(id, packet, &config.tcp, &mut outgoing.share(own), cx);
         let joins =
             own == 0 && !was_established && sender.is_established() && config.join == Join::Established;
@@ -261,7 +283,7 @@ impl<R: Record> Endpoint for Model<R> {
         if joins {
             self.join(whole, cx);
         }
-        if was_blocked && !self.outgoing.at(whole, cx).is_blocked() {
+        if wakes || was_blocked && !self.outgoing.at(whole, cx).is_blocked() {
             self.wake(whole, cx);
         }
     }

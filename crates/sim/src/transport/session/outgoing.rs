@@ -4,10 +4,14 @@
 //! payload, the last one of a flow shorter, and numbered from the first byte of the connection on. A flow is a block, and
 //! its partition says which segment a subflow sends next; the next flow's begins when all of it has been sent. TCP numbers
 //! the segments of each subflow apart; the subflow's mapping gives the data that each of them carries (RFC 8684, 3.3.1).
+//!
+//! A subflow gets data when it sends it or, where subflows have send buffers, as soon as its own has room: as sockets do
+//! into which an application writes. What waits in a buffer is that subflow's, however long it takes.
 
 use std::collections::VecDeque;
 
 use super::lia::{self, Terms};
+use super::mapping::Mapping;
 use super::partition::in_order::InOrder;
 use super::partition::{Model, Partition, Path, Split};
 use super::run::Run;
@@ -34,8 +38,10 @@ pub struct Outgoing<R> {
     /// How far beyond the first byte that is not known to have arrived may be sent.
     window: u64,
     /// How much each subflow may have in flight.
-    receive_window: u64,
-    /// Bytes that have been sent.
+    flight_most: u64,
+    /// Segments that a subflow's send buffer holds; none: there are no buffers.
+    buffer: Option<usize>,
+    /// Bytes that have been handed over to subflows.
     sent: u64,
     /// Which data a subflow sends next: of the flow that is being sent, of which so many segments have not been.
     partition: Model,
@@ -78,22 +84,6 @@ impl Carried {
     }
 }
 
-/// The data that a subflow carries.
-#[derive(Clone, Debug, Default)]
-struct Mapping {
-    /// Number of the first segment of the subflow that is not acknowledged.
-    una: u32,
-    /// The data in it and in those behind it, and the part of a flow that it belongs to.
-    data: VecDeque<(u32, ConnId)>,
-    /// Segments of the subflow before this one have been given to the others.
-    given: u32,
-    /// Where its piece of the flow has come to that is being sent, and whether its last segment began one.
-    run: Run,
-    begins: bool,
-    /// The window's growth beyond whole bytes.
-    fraction: f64,
-}
-
 impl<R: Record> Default for Outgoing<R> {
     fn default() -> Self {
         Outgoing {
@@ -103,7 +93,8 @@ impl<R: Record> Default for Outgoing<R> {
             end: 0,
             mss: 0,
             window: 0,
-            receive_window: 0,
+            flight_most: 0,
+            buffer: None,
             sent: 0,
             partition: Partition::from(InOrder {}).model(),
             unsent: 0,
@@ -128,11 +119,7 @@ impl<R: Record> Outgoing<R> {
         again.clear();
         let mut mappings = std::mem::take(&mut self.mappings);
         mappings.resize_with(subflows, Mapping::default);
-        for mapping in &mut mappings {
-            let mut data = std::mem::take(&mut mapping.data);
-            data.clear();
-            *mapping = Mapping { data, ..Mapping::default() };
-        }
+        mappings.iter_mut().for_each(Mapping::reset);
         let mut terms = std::mem::take(&mut self.terms);
         terms.clear();
         terms.resize(subflows, Terms::default());
@@ -146,7 +133,11 @@ impl<R: Record> Outgoing<R> {
             spare,
             mss: config.tcp.mss.0,
             window: config.window(),
-            receive_window: config.tcp.receive_window.0,
+            flight_most: config
+                .send_buffer
+                .map_or(u64::MAX, |bytes| bytes.0)
+                .min(config.tcp.receive_window.0),
+            buffer: config.buffered(),
             partition: config.partition.model(),
             arrived,
             again,
@@ -228,15 +219,24 @@ impl<R: Record> Outgoing<R> {
         (first.end <= self.arrived.next()).then_some(first.flow)
     }
 
-    /// Removes the first flow. Its parts without a segment in flight are reported.
-    pub fn take_first(&mut self, mut over: impl FnMut(ConnId)) {
-        let Some(first) = self.flows.pop_front() else { return };
+    /// Removes the first flow, and what send buffers still have of it. Its parts without a segment in flight are reported.
+    /// Whether buffers have room by that.
+    pub fn take_first(&mut self, mut over: impl FnMut(ConnId)) -> bool {
+        let Some(first) = self.flows.pop_front() else { return false };
+        let mut has_room = false;
+        if self.buffer.is_some() {
+            let len = |number| first.len(number, self.mss);
+            for mapping in &mut self.mappings {
+                has_room |= mapping.forget_before(first.end, len);
+            }
+        }
         for (own, &part) in first.parts.iter().enumerate() {
             if !self.carries(own as u8, part) {
                 over(part);
             }
         }
         self.spare.push(first.parts);
+        has_room
     }
 
     /// Whether a subflow has segments of that part that are not acknowledged.
@@ -324,12 +324,53 @@ impl<R: Record> Outgoing<R> {
                 self.terms[own] = path.into();
             }
             Coupling::Uncoupled => {
-                let window = sender.steady_window().min(self.receive_window);
+                let window = sender.steady_window().min(self.flight_most);
                 let seconds = round_trip.0 as f64 * 1e-12;
                 self.paths[own] =
                     Path { rate: window as f64 / self.mss as f64 / seconds, delay: seconds / 2.0 };
             }
         }
+    }
+
+    /// A subflow's send buffer takes data as long as it has room. `begins` gets the part of each segment that begins a piece
+    /// of its flow. Whether meanwhile a flow has begun while some subflow had nothing to send.
+    #[inline]
+    pub fn fill(&mut self, own: u8, mut begins: impl FnMut(ConnId)) -> bool {
+        let Some(buffer) = self.buffer else { return false };
+        while self.mappings[usize::from(own)].data.len() < buffer {
+            let Some((_, len, part)) = self.assign(own) else { break };
+            self.mappings[usize::from(own)].waits(u64::from(len));
+            if self.take_begins(own) {
+                begins(part);
+            }
+        }
+        self.take_wakes()
+    }
+
+    /// The next data becomes a subflow's: that which another subflow has given up, then unsent data, as far as the receiver
+    /// has room. Its number, its bytes, and the part that it belongs to.
+    #[inline]
+    fn assign(&mut self, own: u8) -> Option<(u32, u32, ConnId)> {
+        let number = match self.again.front() {
+            Some(&(number, from)) if from != own => {
+                self.again.pop_front();
+                self.forget_arrived();
+                number
+            }
+            _ if self.is_blocked() => return None,
+            _ => self.take(own)?,
+        };
+        let carried = self.carried(number).expect("what has not arrived belongs to a flow");
+        let (len, part) = (carried.len(number, self.mss) as u32, carried.parts[usize::from(own)]);
+        self.mappings[usize::from(own)].data.push_back((number, part));
+        Some((number, len, part))
+    }
+
+    /// The first segment that waits in a subflow's send buffer, and its bytes.
+    #[inline]
+    fn waiting(&self, own: u8) -> Option<(u32, u64)> {
+        let number = self.mappings[usize::from(own)].first_waiting()?;
+        Some((number, self.len(number)))
     }
 
     /// Number of the data in a segment of a subflow, and whether it is the last.
@@ -355,31 +396,25 @@ impl<R: Record> Share<'_, R> {
 }
 
 impl<R: Record> Source for Share<'_, R> {
-    /// Data that another subflow has given up goes first, then unsent data, as far as the receiver has room.
     fn next(&mut self, _max: u32) -> Next {
         let flow = &mut *self.flow;
-        let number = match flow.again.front() {
-            Some(&(number, from)) if from != self.own => {
-                flow.again.pop_front();
-                flow.forget_arrived();
-                number
-            }
-            _ if flow.is_blocked() => return Next::Nothing,
-            _ => match flow.take(self.own) {
-                Some(number) => number,
-                None => return Next::Nothing,
-            },
+        let next = match flow.buffer {
+            None => flow.assign(self.own).map(|(number, len, _)| (number, len)),
+            Some(_) => flow.waiting(self.own).map(|(number, len)| {
+                flow.mappings[usize::from(self.own)].goes(len);
+                (number, len as u32)
+            }),
         };
-        let carried = flow.carried(number).expect("what has not arrived belongs to a flow");
-        let (len, part) = (carried.len(number, flow.mss) as u32, carried.parts[self.own as usize]);
-        let offset = u64::from(number) * flow.mss;
-        flow.mappings[self.own as usize].data.push_back((number, part));
         // A subflow may be given data at any time.
-        Next::Range { offset, len, last: false }
+        next.map_or(Next::Nothing, |(number, len)| Next::Range {
+            offset: u64::from(number) * flow.mss,
+            len,
+            last: false,
+        })
     }
 
     fn left(&self) -> u64 {
-        self.flow.size - self.flow.sent
+        self.flow.size - self.flow.sent + self.flow.mappings[usize::from(self.own)].waiting_bytes()
     }
 
     fn flow_at(&self, number: u32, _place: u64, own: ConnId) -> Message {
@@ -397,6 +432,9 @@ impl<R: Record> Source for Share<'_, R> {
 
     #[inline]
     fn peek(&self, _max: u64) -> u64 {
+        if self.flow.buffer.is_some() {
+            return self.flow.waiting(self.own).map_or(0, |(_, len)| len);
+        }
         match self.again() {
             Some(number) => self.flow.len(number),
             None if self.flow.is_blocked() => 0,

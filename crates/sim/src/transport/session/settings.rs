@@ -15,7 +15,7 @@ use crate::topology::Fabric;
 use crate::transport::frame::Frame;
 use crate::transport::tcp::Tcp;
 use crate::transport::{Framing, Prototypes, Settings, Signal};
-use crate::units::Time;
+use crate::units::{Bytes, Time};
 
 /// Most subflows of a flow: their numbers are bytes.
 pub const SUBFLOWS_MAX: u32 = 255;
@@ -31,6 +31,8 @@ pub struct Session {
     pub join: Join,
     /// Scope of `tcp.receive_window`.
     pub receive_window: Covers,
+    /// Send buffer of each of them; none: data is theirs when they send it.
+    pub send_buffer: Option<Bytes>,
     /// Whether data that a subflow gives up also goes to the others.
     pub reinject: bool,
     /// The data that each of them sends next.
@@ -43,6 +45,18 @@ impl Session {
     /// How far beyond the first byte that is not known to have arrived the flow may be sent; 2^64 - 1: anywhere.
     pub fn window(&self) -> u64 {
         if self.receive_window == Covers::Flow { self.tcp.receive_window.0 } else { u64::MAX }
+    }
+
+    /// Segments that a send buffer holds: whole ones.
+    pub fn buffered(&self) -> Option<usize> {
+        self.send_buffer.map(|bytes| (bytes.0 / self.tcp.mss.0) as usize)
+    }
+
+    /// A send buffer without room for a segment.
+    fn problem(&self) -> Option<Problem> {
+        let (bytes, mss) = (self.send_buffer?, self.tcp.mss);
+        let why = format!("{bytes} is below tcp.mss, which is {mss}: nothing could be sent");
+        (bytes < mss).then(|| Problem::new("send_buffer", why))
     }
 }
 
@@ -152,7 +166,8 @@ impl<T: OverTcp> Settings for T {
     }
 
     fn problems(&self) -> Vec<Problem> {
-        self.own_problems().into_iter().chain(within("tcp", self.tcp().problems())).collect()
+        let tcp = within("tcp", self.tcp().problems());
+        self.own_problems().into_iter().chain(self.session().problem()).chain(tcp).collect()
     }
 
     fn problems_on(&self, fabric: &Fabric) -> Vec<Problem> {
@@ -228,9 +243,11 @@ impl<T: OverTcp> Settings for T {
     }
 
     fn most_under_way(&self) -> Option<u64> {
-        let Session { receive_window, subflows, .. } = self.session();
-        let windows = if receive_window == Covers::Flow { 1 } else { u64::from(subflows.most()) };
-        self.tcp().most_under_way().map(|packets| windows * packets)
+        let session = self.session();
+        let subflows = u64::from(session.subflows.most());
+        let windows = if session.receive_window == Covers::Flow { 1 } else { subflows };
+        let buffers = session.buffered().map_or(u64::MAX, |segments| subflows * segments as u64);
+        self.tcp().most_under_way().map(|packets| buffers.min(windows * packets))
     }
 
     fn subflows(&self) -> u64 {

@@ -1,0 +1,199 @@
+//! Golden scenarios that are changed before a field is varied: no golden scenario as it is shows the field's effect.
+//!
+//! Either another setting has to be there that reads the field, or the network has to come to the case that it bounds.
+
+use serde_json::{Value, json};
+
+/// A field, the golden scenario that shows it, and what stands there at these places, with every default written out; null
+/// takes away what is there.
+pub type Variation = (&'static str, &'static str, Vec<(&'static str, Value)>);
+
+/// One for each field.
+pub fn variations() -> Vec<Variation> {
+    [controllers(), central(), windows(), losses(), ports(), others()].concat()
+}
+
+/// Estimates, caps and weights of rates.
+fn controllers() -> Vec<Variation> {
+    let weighted = [
+        ("/controller", json!({"asy": {"normalisation": {"priorities": [1.0, 0.0001], "guard": 0.005}}})),
+        ("/traffic/0/priority", json!(1)),
+    ];
+    let max_min = "single-switch-central-max-min";
+    let average = json!({"average": "1ms"});
+    vec![
+        ("Asy.offered", "leaf-spine-central-asy", vec![("/controller/asy/offered", average.clone())]),
+        ("MaxMin.cap_by_offered", max_min, vec![("/controller/max-min/offered", average)]),
+        ("MaxMinRates.offered", max_min, vec![("/controller/max-min/filling/cap_by_offered", json!(true))]),
+        ("Sinkhorn.guard", max_min, weighted.to_vec()),
+        ("Sinkhorn.priorities", max_min, weighted.to_vec()),
+        // Which paths packets take goes with it: the balancer is left to the check.
+        (
+            "FlowtuneRates.links",
+            "leaf-spine-central-flowtune",
+            vec![
+                ("/traffic/0/routing", Value::Null),
+                ("/traffic/1/routing", Value::Null),
+                ("/routing/balancer", Value::Null),
+            ],
+        ),
+        // Flows of one pair, between which there is an order.
+        (
+            "Syn.sequence",
+            "leaf-spine-central-syn",
+            vec![("/traffic/0/matrix", json!({"pairs": [[0, 5], [1, 5]]}))],
+        ),
+    ]
+}
+
+/// Packets of hosts under a controller.
+fn central() -> Vec<Variation> {
+    let golden = "leaf-spine-central-asy";
+    vec![
+        ("Central.fragment", golden, vec![("/traffic/0/transport/central/fragment", json!("600B"))]),
+        (
+            "Central.in_turn",
+            golden,
+            vec![("/traffic/0/transport/central/lengths", json!({"list": [200, 1500, 500]}))],
+        ),
+        // So busy that queues are held back.
+        (
+            "Central.late_limit",
+            golden,
+            vec![
+                ("/traffic/0/transport/central/late_limit", json!(1)),
+                ("/traffic/0/arrivals/poisson/rate", json!(20000.0)),
+            ],
+        ),
+    ]
+}
+
+/// Growth of windows and rates that goes on for long.
+fn windows() -> Vec<Variation> {
+    // Losses in the middle of growth, and a steep cubic.
+    let lossy = |field, value| {
+        let cable = json!({"random-cables": {"share": 1.0}});
+        vec![
+            ("/faults", json!({"events": [{"at": "0s", "target": cable, "change": {"loss": 0.002}}]})),
+            ("/topology/dumbbell/bottleneck/delay", json!("20ms")),
+            ("/traffic/0/transport/tcp/congestion/cubic/c", json!(100.0)),
+            (field, value),
+        ]
+    };
+    let cubic = "dumbbell-tcp-cubic";
+    let fast = "/traffic/0/transport/tcp/congestion/cubic/fast_convergence";
+    let target = "/traffic/0/transport/tcp/congestion/cubic/max_target";
+    vec![
+        ("Cubic.fast_convergence", cubic, lossy(fast, json!(true))),
+        ("Cubic.max_target", cubic, lossy(target, json!(1.1))),
+        // Both stages go beyond recovery between two notifications.
+        (
+            "Dcqcn.rate_hai",
+            "single-switch-dcqcn-incast",
+            vec![
+                ("/traffic/0/sizes/fixed", json!("1MB")),
+                ("/traffic/0/transport/dcqcn/rate_timer", json!("20us")),
+                ("/traffic/0/transport/dcqcn/byte_counter", json!("3KB")),
+                ("/traffic/0/transport/dcqcn/fast_recovery", json!(1)),
+                ("/traffic/0/transport/dcqcn/rate_ai", json!("10Mbps")),
+            ],
+        ),
+        (
+            "Daq.load_limit",
+            "single-switch-daq-incast",
+            vec![
+                ("/traffic/0/transport/daq/target_queue", json!("3KB")),
+                ("/traffic/1/transport/daq/target_queue", json!("3KB")),
+            ],
+        ),
+    ]
+}
+
+/// Timeouts one behind the other.
+fn losses() -> Vec<Variation> {
+    vec![
+        (
+            "Pacing.rto_max",
+            "fat-tree-d3-faults",
+            vec![
+                ("/traffic/0/transport/d3/pacing/rto_min", json!("20us")),
+                ("/traffic/0/transport/d3/pacing/rto_max", json!("20us")),
+            ],
+        ),
+        (
+            "Swift.retransmit_reset_threshold",
+            "single-switch-tcp-swift",
+            vec![("/traffic/0/transport/tcp/congestion/swift/retransmit_reset_threshold", json!(1))],
+        ),
+        (
+            "Tcp.rto_max",
+            "single-switch-tcp-incast",
+            vec![("/traffic/0/transport/tcp/rto_max", json!("10ms"))],
+        ),
+        // The fields of which it is the default.
+        (
+            "Tcp.preset",
+            "dumbbell-tcp-codel",
+            vec![
+                ("/traffic/0/transport/tcp/rto_min", Value::Null),
+                ("/traffic/0/transport/tcp/rto_initial", Value::Null),
+                ("/traffic/0/transport/tcp/delayed_ack_timeout", Value::Null),
+            ],
+        ),
+    ]
+}
+
+/// Buffers, marks, drops and pulls.
+fn ports() -> Vec<Variation> {
+    // Hosts pull for all flows alike: these share a transport.
+    let weighted = vec![
+        ("/transport", json!({"ndp": {"pull_order": "weighted"}})),
+        ("/traffic/0/transport", Value::Null),
+        ("/traffic/1/transport", Value::Null),
+        ("/traffic/0/priority", json!(1)),
+    ];
+    vec![
+        ("Ndp.pull_weights", "single-switch-ndp-deadlines", weighted),
+        // Dropping that begins again soon.
+        (
+            "Codel.memory",
+            "dumbbell-tcp-codel",
+            vec![
+                ("/queue/codel/interval", json!("300us")),
+                ("/queue/codel/target", json!("30us")),
+                ("/queue/codel/memory", json!(0)),
+            ],
+        ),
+        ("Lossless.headroom", "single-switch-dcqcn-incast", vec![("/queue/lossless/headroom", json!("1KB"))]),
+        (
+            "Red.ecn",
+            "fat-tree-tcp-red",
+            vec![("/traffic/0/transport", json!({"datagram": {"ecn_capable": true}}))],
+        ),
+        // Of 0 beside beta, which it is then not a scale of.
+        ("PdqPort.peq_alpha", "single-switch-pdq-incast", vec![("/agent/pdq/peq_alpha", json!(0.0))]),
+    ]
+}
+
+/// Traffic, topologies and windows of measurement.
+fn others() -> Vec<Variation> {
+    vec![
+        // Two receivers.
+        (
+            "Blocks.barrier",
+            "single-switch-tcp-blocks",
+            vec![("/traffic/0/matrix", json!({"pairs": [[1, 0], [2, 0], [3, 4], [5, 4]]}))],
+        ),
+        // So busy that flows of the window are under way for long behind it.
+        (
+            "MeasureWindow.drain",
+            "window-given",
+            vec![
+                ("/traffic/0/arrivals/poisson/load", json!(0.9)),
+                ("/traffic/0/sizes", json!({"fixed": "100KB"})),
+                ("/run/measure", json!({"from": "100us", "until": "1ms", "drain": "400us"})),
+            ],
+        ),
+        ("ThreeTier.uplinks", "three-tier-tcp", vec![("/topology/three-tier/cores", json!(4))]),
+    ]
+}
