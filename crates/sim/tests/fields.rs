@@ -72,6 +72,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "Cubic.fast_convergence",
             "Cubic.max_target",
             "Daq.load_limit",
+            "DaqPort.reported",
             "Dcqcn.rate_hai",
             "Lossless.headroom",
             "MeasureWindow.drain",
