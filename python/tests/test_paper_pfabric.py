@@ -117,6 +117,15 @@ def test_the_reason_has_what_it_would_be_without_timeouts():
     assert "+0.10 % at load 0.6, +0.10 % at load 0.8" in found.reason
 
 
+def test_the_reason_has_each_seed_with_its_own_load():
+    """The seed whose flows happen to be more is told; tables without loads have none to tell."""
+    tables = link([(1.0, 1.0), (1.05, 1.018)])
+    own = pl.when(replica=0).then(0.88).otherwise(0.79).alias(pfabric.REALISED)
+    found = NEAR_SRPT({"link": tables["link"].with_columns(own)})
+    assert found.reason.endswith("+1.8 % at 0.790, +5.0 % at 0.880.")
+    assert "seeds" not in NEAR_SRPT(tables).reason
+
+
 def test_the_oracle_by_hand():
     # The second of 2 goes before the 7 that are left of the first; then the third of 8.
     assert _srpt.ends_of([(0, 10), (3, 2), (4, 8)]) == [12, 5, 20]

@@ -3,6 +3,8 @@
 The text names no queue target Q; its figure 5 fills a queue of 700 KB, so that 1 MB is as plausible as four
 bandwidth-delay products. A sender transmits "min{flow_win, sender_win}" when it has the SYN/ACK (section II-B), and
 flow_win is what a flow may send "in one RTT" (table I): by the letter a window is sent as a whole, once a round trip.
+It "adapts to the queue length being experienced at the switch", and what is compared is a "maximum queueing delay":
+an urgent packet waits for nobody in Q1.2. "The queue for short flows" (section II-A), which is the default, is both.
 
 D3's constants are not in the text either. RCP has the 0.4 and 0.4 of its authors' ns-2 model, of which D3's model is an
 extension, and D3's own paper has flows subtract two round trips from their deadlines for the delay of requests: that
@@ -49,6 +51,7 @@ BY_DEADLINES = tuple(Reading(name, name) for name in DEADLINES)
 OF_DAQ = (
     Reading("Q of 1 MB", daq=rack.DAQ_LARGE),
     Reading("a window a round trip", daq=rack.DAQ_ROUNDS),
+    Reading("the queue that a packet meets", daq=rack.DAQ_MET),
 )
 OF_D3 = (Reading("D3 with gains 0.1 and 1, no guard", d3=rack.D3_PLAIN),)
 ALL = (*BY_DEADLINES, *OF_DAQ, *OF_D3)
@@ -64,6 +67,8 @@ REACHABLE = Reading(
 ASSUMED = (
     "Readings of figures 5 and 6 differ from the default in one thing. Q of 1 MB: the text has no number. A window a "
     'round trip: flow_win is what is sent "in one RTT" (table I), so that a window goes as a whole and the next one '
-    "when all of it is acknowledged. D3 with gains 0.1 and 1, no guard: a public model; the default is 0.4 and 0.4, as "
+    'when all of it is acknowledged. The queue that a packet meets: flow_win follows "the queue length being '
+    'experienced at the switch", which for an urgent packet is Q1.1 alone; the default is Q1.1 and Q1.2, "the queue '
+    'for short flows". D3 with gains 0.1 and 1, no guard: a public model; the default is 0.4 and 0.4, as '
     "RCP's in ns-2, and two round trips of guard, as D3's own paper has them.",
 )

@@ -14,6 +14,7 @@ from flowyard_papers.daq import _models as models
 from flowyard_papers.daq import _rack as rack
 from flowyard_papers.daq import _readings as readings
 from flowyard_papers.daq import _redrawn as redrawn
+from flowyard_papers.daq import _uncut as uncut
 from flowyard_papers.daq._models import DEADLINES, FLOORED
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ KEYS = ["reading", "scheme", "mean_kb", "senders"]
 REACHABLE, REACHED = (rack.DAQ_LARGE, rack.D3_GUARDED, rack.RCP), (10, 20, 30, 40)
 # What the text has at the right end of the figures (DAQ-X8), for 10 and for 30 KB.
 SLACK_PP = 3
+# DAQ has 99 % there, to half a point.
+DAQ_PCT = 98.5
 ENDS = {rack.D3: {10: 96.0, 30: 80.0}, rack.RCP: {10: 94.0, 30: 80.0}}
 
 
@@ -109,15 +112,22 @@ def _ends(scheme: str, rule: str) -> Callable[[pl.DataFrame], Judgement]:
 
 
 def _daq_holds(runs: pl.DataFrame) -> Judgement:
+    """The least share of the two smaller sizes; and the most that it can be, with windows that nothing cuts."""
     if lacking := judges.missing(runs, (rack.DAQ,)):
         return lacking
     means = replica_means(runs.filter(pl.col("mean_kb") < 30, scheme=rack.DAQ), KEYS, ["in_time_pct"])
     worst = means.sort("in_time_pct").row(0, named=True)
-    found = judge.at_least(worst["in_time_pct"], 98.5)
-    fluid = models.share("two priorities", SENDERS[-1], 20, FLOORED)
-    return found.because(
-        f"least with {worst['senders']} senders of {worst['mean_kb']} KB: {rack.CUT}; two priorities without such cuts "
-        f"have {fluid:.3g} % by the fluid model of DAQ-F5.d"
+    said = f"least with {worst['senders']} senders of {worst['mean_kb']} KB: {rack.CUT}"
+    found = judge.at_least(worst["in_time_pct"], DAQ_PCT).because(said)
+    reading = runs["reading"][0]
+    if found.verdict == judge.PASS or reading not in DEADLINES:
+        return found
+    best = max(uncut.share(SENDERS[-1], 20, reading, by_rounds=by_rounds) for by_rounds in (False, True))
+    if best >= DAQ_PCT:
+        return found
+    return found.not_reproducible(
+        f"whatever Q is: {best:.3g} % of the same flows of {SENDERS[-1]} senders with 20 KB are in time where no "
+        "window is ever cut, by a model of nothing but the two queues and the windows (uncut.share)"
     )
 
 

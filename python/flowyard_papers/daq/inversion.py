@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MEAN_BYTES = 30_000
 KEYS = ["reading", "scheme", "senders"]
-SCHEMES = (*rack.PAPER, rack.DAQ_LARGE, rack.D3_PLAIN, rack.PDQ, rack.DCTCP)
+SCHEMES = (*rack.PAPER, rack.DAQ_LARGE, rack.DAQ_MET, rack.D3_PLAIN, rack.PDQ, rack.DCTCP)
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
@@ -62,7 +62,8 @@ def _fewer(tables: Tables) -> Judgement:
         found = judges.ordered(runs, pairs, "inverted_pct", "senders", points=True)
         return found.because(f"{found.reason}. DAQ: {rack.CUT}")
 
-    of = (*readings.BY_DEADLINES, readings.OF_DAQ[0], *readings.OF_D3)
+    of_daq = [one for one in readings.OF_DAQ if one.daq in SCHEMES]
+    of = (*readings.BY_DEADLINES, *of_daq, *readings.OF_D3)
     return judges.by_reading(tables["runs"], of, fewer)
 
 
@@ -89,7 +90,7 @@ FIGURE = Figure(
     needs={
         "runs": [
             Needs(10, by=KEYS, where={"scheme": name})
-            for name in (rack.DAQ, rack.DAQ_LARGE, rack.D3, rack.D3_PLAIN)
+            for name in (rack.DAQ, rack.DAQ_LARGE, rack.DAQ_MET, rack.D3, rack.D3_PLAIN)
         ]
     },
     assumed=(*rack.ASSUMED, *rack.ASSUMED_OTHERS, *readings.ASSUMED, "A mean size of 30 KB, and 100 rounds."),

@@ -213,8 +213,8 @@ FIGURE = Figure(
     },
     assumed=(
         *rack.ASSUMED[:3],
-        "Q of 1 MB, and a window a round trip, in place of Q of 150 KB and a sliding window, are read with deadlines "
-        "without a floor; the text has no number for Q.",
+        "Q of 1 MB, a window a round trip and the queue that a packet meets, in place of Q of 150 KB, a sliding window "
+        "and Q1.1 with Q1.2, are read with deadlines without a floor; the text has no number for Q.",
         "Deadlines are exponential of mean 20 ms without a floor; the other readings are judged too.",
         "3600 flows a second (DAQ-X6) from 40 workers, 20 000 in all, from an empty rack: 0.864 of the link is offered "
         "and carried, and what a warm-up would change is below 0.03 points. With an infinite threshold all flows with "

@@ -53,6 +53,7 @@ LINKS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
 }
 LOADS = (0.6, 0.8)
 KEYS = ["reading", "load", "replica"]
+REALISED = "realised_load"
 SMALL_BYTES = 100_000
 
 
@@ -168,8 +169,20 @@ def _near_srpt(tables: Tables) -> Judgement:
     timeouts = max(means.filter(variant=PUBLISHED)["timeouts"].to_list())
     return judged(off[PUBLISHED] <= 0.02, said[PUBLISHED], "within 2 % at each load").because(
         "a flow that waits for its turn longer than the fixed timeout sends the same again, up to "
-        f"{timeouts:.0f} times a run; with a {PATIENT} it is {said[PATIENT]}."
+        f"{timeouts:.0f} times a run; with a {PATIENT} it is {said[PATIENT]}{_by_seed(tables['link'])}."
     )
+
+
+def _by_seed(link: pl.DataFrame) -> str:
+    """How far each seed is off at the highest load, with the load that its flows have: few of them are most of it."""
+    if REALISED not in link.columns:
+        return ""
+    rows = link.filter(variant=PUBLISHED, load=max(LOADS)).sort(REALISED)
+    each = ", ".join(
+        f"{100 * (fct / srpt - 1):+.1f} % at {load:.3f}"
+        for load, fct, srpt in rows.select(REALISED, "fct_us", "srpt_us").iter_rows()
+    )
+    return f"; seeds at load {max(LOADS)} by the load that their flows have: {each}"
 
 
 def draw(tables: Tables) -> "Picture":

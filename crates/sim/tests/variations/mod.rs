@@ -106,6 +106,14 @@ fn windows() -> Vec<Variation> {
                 ("/traffic/1/transport/daq/target_queue", json!("3KB")),
             ],
         ),
+        (
+            "DaqPort.reported",
+            "single-switch-daq-incast",
+            vec![
+                ("/traffic/0/transport/daq/target_queue", json!("3KB")),
+                ("/traffic/1/transport/daq/target_queue", json!("3KB")),
+            ],
+        ),
     ]
 }
 

@@ -12,7 +12,7 @@ mod windows;
 
 use self::load::Load;
 use self::round_robin::RoundRobin;
-pub use self::settings::{DaqPort, Threshold};
+pub use self::settings::{DaqPort, Reported, Threshold};
 use super::waiting::Waiting;
 use crate::engine::credit::{CLASSES, LONG, SHORT, Word, class_of};
 use crate::engine::discipline::{Discipline, PortContext, Queued};
@@ -39,6 +39,7 @@ struct State {
     /// Q2.
     long: Waiting,
     threshold: Urgent,
+    reported: Reported,
     robin: RoundRobin,
     /// Largest number of bytes that may wait of each class: for assertions.
     buffers: [u64; CLASSES],
@@ -104,11 +105,16 @@ impl State {
         self.robin.next(heads)
     }
 
+    /// Bytes of the queue that a sender is told of when a packet of its class, urgent or not, has left.
+    fn told(&self, class: usize, urgent: bool) -> u64 {
+        if urgent && self.reported == Reported::Experienced { self.urgent.bytes() } else { self.bytes(class) }
+    }
+
     /// A packet of data leaves: credit is spent on the next link, and owed to the head of the one that it came by.
     #[inline]
-    fn leave(&mut self, packet: Queued, class: usize, cx: &mut PortContext) {
+    fn leave(&mut self, packet: Queued, class: usize, urgent: bool, cx: &mut PortContext) {
         cx.spend(class, packet.size);
-        let word = Word { queue: self.bytes(class), load: self.load.share(cx.now, cx.port.rate) };
+        let word = Word { queue: self.told(class, urgent), load: self.load.share(cx.now, cx.port.rate) };
         cx.release(packet.id, class, packet.size, word);
     }
 
@@ -158,8 +164,9 @@ impl Discipline for Model {
             return Some(packet);
         }
         let class = state.next_class(cx.port.paused)?;
+        let urgent = class == SHORT && !state.urgent.is_empty();
         let packet = state.pop(class)?;
-        state.leave(packet, class, cx);
+        state.leave(packet, class, urgent, cx);
         Some(packet)
     }
 
@@ -180,7 +187,8 @@ impl Discipline for Model {
         cx.keep(size);
         if !control {
             state.robin.passed(class);
-            state.leave(Queued { id, size }, class, cx);
+            // It was alone: no queue is left that it could have met.
+            state.leave(Queued { id, size }, class, false, cx);
         }
         Some(Queued { id, size })
     }
@@ -315,6 +323,20 @@ mod tests {
             let share = served[SHORT] as f64 / served[LONG] as f64;
             let fair = f64::from(short_weight) / f64::from(long_weight);
             assert!((share / fair - 1.0).abs() < 0.02, "{short_weight} : {long_weight} gave {share}");
+        }
+    }
+
+    /// After a packet of a class has left: of 2000 B in Q1.1 and 500 B in Q1.2 an urgent one met the former, if that
+    /// is what is reported.
+    #[test]
+    fn senders_are_told_of_the_class_or_of_what_their_packet_met() {
+        for (reported, urgent) in [(Reported::Class, 2500), (Reported::Experienced, 2000)] {
+            let mut port = state(&DaqPort { reported, ..DaqPort::default() });
+            for (queue, size) in [(&mut port.urgent, 2000), (&mut port.later, 500), (&mut port.long, 300)] {
+                queue.push(Queued { id: PacketId(0), size });
+            }
+            let told = [port.told(SHORT, true), port.told(SHORT, false), port.told(LONG, false)];
+            assert_eq!(told, [urgent, 2500, 300], "{reported:?}");
         }
     }
 

@@ -32,6 +32,8 @@ pub struct DaqPort {
     pub rtt: Derived<Time>,
     /// The round trip that `ratio` counts in.
     pub threshold: Threshold,
+    /// The queue that a credit frame tells a sender of, which windows follow.
+    pub reported: Reported,
     /// Share of the link for flows with a deadline while both classes have packets (paper: w_s / w_l = 0.01, in bytes).
     #[schemars(range(min = 1, max = 1_000_000))]
     pub short_weight: u32,
@@ -70,6 +72,18 @@ pub enum Threshold {
     Measured,
 }
 
+/// The queue that windows follow. The paper has "the queue length being experienced at the switch" and a "queue for
+/// short flows" that is two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reported {
+    /// All that waits of the class: for flows with a deadline Q1.1 and Q1.2.
+    #[default]
+    Class,
+    /// What a packet like the one that leaves would wait for: Q1.1 alone if that one was urgent.
+    Experienced,
+}
+
 /// The paper's optimum.
 const RATIO: f64 = 30.0;
 /// From this ratio on there is no threshold.
@@ -81,6 +95,7 @@ impl Default for DaqPort {
             ratio: None,
             rtt: Derived::FromNetwork,
             threshold: Threshold::Fixed,
+            reported: Reported::Class,
             short_weight: 1,
             long_weight: 100,
             short_buffer: Bytes(2_000_000),
@@ -176,6 +191,7 @@ impl Build for DaqPort {
             // The smaller weight is a full packet in each round.
             robin: RoundRobin::new([full * short / least, full * long / least]),
             threshold: if measured { Urgent::Measured(self.ratio()) } else { Urgent::Within(fixed) },
+            reported: self.reported,
             load: Load::new(rtt),
             buffers: [self.short_buffer.0, self.long_buffer.0],
             ..State::default()
