@@ -103,7 +103,29 @@ def test_gain_over_the_difference_of_delays(gains, verdict):
             unequal_paths.SIGNS, zip(unequal_paths.PARTED, gains, strict=True), range(3)
         )
     ]
-    assert unequal_paths.FIGURE.claims["MP-P15"]({"gains": pl.DataFrame(rows)}).verdict == verdict
+    found = unequal_paths.FIGURE.claims["MP-P15"]({"gains": pl.DataFrame(rows)})
+    assert found.verdict == verdict
+    # The calculation is of the reading with a constant mean; where all other paths are farther it shows nothing.
+    same, farther = (reading for _, reading in found.readings)
+    assert (bool(same.calculation), farther.calculation) == (verdict == FAIL, "")
+
+
+def test_two_windows_over_paths_that_part():
+    """By hand: 6 links both ways and 6 segments are 6.071616 ms, in which two windows of 65,535 B go."""
+    rtt_ms = 6 + 6 * 1492 * 8 / 1e6
+    alike = 2e6 / (2 * 65_535) * rtt_ms
+    for signs in unequal_paths.SIGNS.values():
+        assert unequal_paths.window_limited_ms(0, signs) == pytest.approx(alike)
+    # Two cores, one half a link's delay farther on each of its links, one nearer: 1 ms there and back if data and
+    # answers take the same, which is so in two of four ways; in the others one makes up for the other.
+    by_hand = 2e6 / 65_535 / (1 / (rtt_ms + 1) + 1 / (rtt_ms - 1))
+    assert unequal_paths.window_limited_ms(50, (1, -1)) == pytest.approx((by_hand + alike) / 2)
+    same, farther = (
+        [unequal_paths.window_limited_ms(parted, signs) for parted in unequal_paths.PARTED]
+        for signs in unequal_paths.SIGNS.values()
+    )
+    assert same == sorted(same, reverse=True)
+    assert farther == sorted(farther)
 
 
 def test_loss_by_buffer_rule():
