@@ -9,7 +9,15 @@ import pytest
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.theory import front_back
-from flowyard_papers.mp import _divide_check, buffer_rules, early_drop, partitions, settings, unequal_paths
+from flowyard_papers.mp import (
+    _divide_check,
+    _reads,
+    buffer_rules,
+    early_drop,
+    partitions,
+    settings,
+    unequal_paths,
+)
 
 
 def blocks(history=1.2, arrival=1.0, requests=80.0):
@@ -60,27 +68,40 @@ def goodputs(column, name, low):
     ]
 
 
-@pytest.mark.parametrize(("low", "verdict"), [(5, PASS), (99, FAIL)])
-def test_settings_collapse(low, verdict):
-    rows = [
-        row | {"unit_kb": kb}
-        for name, setting in settings.SETTINGS.items()
-        for kb in setting.units_kb
-        for row in goodputs("setting", name, low if name == "FUSO" else 5)
-    ]
+@pytest.mark.parametrize(
+    ("low", "everything", "apart", "verdicts"),
+    [
+        (5, 5, 99, (PASS, PASS, FAIL, PASS)),
+        (5, 99, 5, (PASS, PASS, PASS, FAIL)),
+        (99, 5, 5, (FAIL, FAIL, PASS, PASS)),
+    ],
+)
+def test_settings_collapse(low, everything, apart, verdicts):
+    """All three, and FUSO by its readings: with its background requests, each size by itself, with all that comes."""
+    falls = {"FUSO": low, settings.APART: apart}
+    rows = []
+    for name, setting in settings.RUN.items():
+        for kb in setting.units_kb:
+            reads = goodputs("setting", name, falls.get(name, 5))
+            both = goodputs("setting", name, everything)
+            for row, other in zip(reads, both, strict=True):
+                rows.append(row | {"unit_kb": kb, settings.EVERYTHING: other["goodput_mbps"]})
     found = settings.FIGURE.claims["MP-P14"]({"runs": pl.DataFrame(rows)})
-    assert found.verdict == verdict
-    assert [reading.verdict for _, reading in found.readings] == [verdict, PASS, PASS, verdict]
+    assert found.verdict == verdicts[0]
+    readings = [reading.verdict for _, reading in found.readings]
+    assert readings == [verdicts[0], PASS, PASS, *verdicts[1:]]
 
 
 def test_settings_are_those_of_the_text():
     """Section 5.2.1: round trip, buffer, units, the most senders, rounds; in the scenarios that are run."""
     stated = {
-        "ICTCP": ("25us", "85KB", ["64KB", "128KB", "256KB"], 46, 100),
-        "Tam et al.": ("25us", "128KB", ["10KB", "100KB"], 100, 100),
-        "FUSO": ("70us", "128KB", ["50KB", "500KB"], 5, 10),
+        "ICTCP": ("25us", "85KB", ["64KB", "128KB", "256KB"], 46, 100, 0),
+        "Tam et al.": ("25us", "128KB", ["10KB", "100KB"], 100, 100, 0),
+        "FUSO": ("70us", "128KB", ["50KB"], 5, 10, 500),
+        settings.APART: ("70us", "128KB", ["50KB", "500KB"], 5, 10, 0),
     }
-    for plan, (delay, buffer, units, most, rounds) in zip(
+    assert list(stated) == list(settings.RUN)
+    for plan, (delay, buffer, units, most, rounds, background) in zip(
         settings.plans(Scale("full")).values(), stated.values(), strict=True
     ):
         unit, servers = plan.axes
@@ -90,6 +111,22 @@ def test_settings_are_those_of_the_text():
         assert plan.set["topology.single-switch.delay"] == delay
         assert plan.set["queue.drop-tail.limit.bytes"] == buffer
         assert plan.set["traffic.reads.arrivals.blocks.blocks"] == rounds
+        senders = "traffic.requests.matrix.incast.senders"
+        assert servers.set.get(senders) == (list(servers.labels) if background else None)
+        if background:
+            reads, requests = plan.scenario["traffic"]
+            assert reads["name"] == _reads.READS
+            assert (requests["sizes"], requests["background"]) == ({"fixed": f"{background}KB"}, True)
+
+
+def test_what_comes_in_the_background_is_goodput_only_if_asked_for(made):
+    """At least as much as the reads alone, in the same time; the same where nothing comes."""
+    runs = made(settings.FIGURE)["runs"]
+    assert runs["completed"].all()
+    beside = runs["setting"] == "FUSO"
+    assert (runs.filter(beside)[settings.EVERYTHING] > runs.filter(beside)["goodput_mbps"]).all()
+    assert (runs.filter(~beside)[settings.EVERYTHING] == runs.filter(~beside)["goodput_mbps"]).all()
+    assert runs[settings.EVERYTHING].max() < settings.LINK_MBPS
 
 
 @pytest.mark.parametrize(
