@@ -192,6 +192,18 @@ def test_a_shorter_timeout(claim, short, long, verdict):
     assert short_timeout.FIGURE.claims[claim](timeouts(short, long)).verdict == verdict
 
 
+def test_gains_of_both_timeouts_are_compared_at_the_best_buffer():
+    """Where most ports are so small that the long timeout leaves no gain, the mean over buffers says the opposite."""
+    tables = timeouts((50.0, 25.0), (100.0, 100.0))
+    best = (pl.col("pattern") == short_timeout.LONG) & (pl.col("scheme") == MDNVR) & (pl.col("buffer") == 180)
+    for name in ("fct_ms", "fragment_fct_ms"):
+        tables["runs"] = tables["runs"].with_columns(pl.when(best).then(20.0).otherwise(name).alias(name))
+    found = short_timeout.FIGURE.claims["MP-F5.17.c"](tables)
+    assert (found.verdict, found.measured) == (PASS, "50 % with 1 ms, 80 % with 200 ms")
+    readings = dict(found.readings)
+    assert readings[f"whole transfer, {MDNVR}, mean over buffers"].verdict == FAIL
+
+
 def controls(two=67.0, multipath=58.0, drops=0):
     times = {NR: 100.0, window_controls.TWO_WINDOWS: two, MDNVR: multipath, DUAL: 58.0}
     rows = [
