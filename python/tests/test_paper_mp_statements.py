@@ -11,6 +11,7 @@ from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.theory import front_back
 from flowyard_papers.mp import (
     _divide_check,
+    _least_delay,
     _reads,
     buffer_rules,
     early_drop,
@@ -20,7 +21,7 @@ from flowyard_papers.mp import (
 )
 
 
-def blocks(history=1.2, arrival=1.0, requests=80.0):
+def blocks(history=1.2, arrival=1.0, requests=80.0, selected=1.2):
     """Times of a block: of Front-Back 10 ms throughout, of the others longer by a factor where paths change."""
     changing = (partitions.REDRAWN_RATES, partitions.JUMPING_DELAYS)
     factors = {partitions.HISTORY: history, partitions.ARRIVAL: arrival}
@@ -34,7 +35,18 @@ def blocks(history=1.2, arrival=1.0, requests=80.0):
         }
         for condition, partition, replica in product(partitions.CONDITIONS, partitions.PARTITIONS, range(3))
     ]
-    return {"runs": pl.DataFrame(rows)}
+    model = [
+        {
+            "condition": condition,
+            "partition": rule,
+            "replica": replica,
+            "fct_ms": 10.0 * (selected if changing and rule == _least_delay.ONE else 1.0),
+        }
+        for changing, condition in enumerate((partitions.STEADY_DELAYS, partitions.JUMPING_DELAYS))
+        for rule in _least_delay.RULES
+        for replica in range(3)
+    ]
+    return {"runs": pl.DataFrame(rows), "model": pl.DataFrame(model)}
 
 
 @pytest.mark.parametrize(
@@ -42,8 +54,8 @@ def blocks(history=1.2, arrival=1.0, requests=80.0):
     [
         ("MP-P11", {}, PASS),
         ("MP-P11", {"history": 1.005}, FAIL),
-        ("MP-P12", {"arrival": 1.1}, PASS),
-        ("MP-P12", {}, FAIL),
+        ("MP-P12", {}, PASS),
+        ("MP-P12", {"arrival": 1.1, "selected": 1.005}, FAIL),
         ("MP-P13", {}, PASS),
         ("MP-P13", {"requests": 15.0}, FAIL),
     ],
@@ -52,6 +64,45 @@ def test_partitions(claim, changes, verdict):
     found = partitions.FIGURE.claims[claim](blocks(**changes))
     assert found.verdict == verdict
     assert found.verdict == PASS or claim == "MP-P13" or found.reason or found.measured
+
+
+def test_arrival_times_by_both_rules():
+    """The claim's own rule selects a path; that of the engine has its packets beside it."""
+    found = partitions.FIGURE.claims["MP-P12"](blocks(arrival=1.1, selected=1.0))
+    assert [reading.verdict for _, reading in found.readings] == [FAIL, FAIL, FAIL, PASS]
+
+
+class TestLeastDelay:
+    """By hand: a segment takes 12 us at the last link of a path, which it reaches after 150 us and leaves for 50 us."""
+
+    @pytest.mark.parametrize("rule", _least_delay.RULES)
+    def test_paths_at_rest_share_a_block_evenly(self, rule):
+        """Of 1370 segments 685 take each path: 200 us and 685 times 12. A window lasts 540 us, a round trip 412."""
+        assert _least_delay.mean_block_ms(rule, [[], []], 1) == pytest.approx(0.2 + 685 * 0.012)
+
+    def test_what_is_given_to_a_path_stays_there(self):
+        """2 ms of other traffic are before the first segment: given at once, half of all wait behind them."""
+        others = [[(0.0, 2e-3)], []]
+        late = _least_delay.mean_block_ms(_least_delay.AT_ONCE, others, 1)
+        assert late == pytest.approx(2 + 685 * 0.012 + 0.05)
+        # Front-Back leaves the rest to the other path; all work is 2 ms and 1370 segments, and half of it 9.22 ms.
+        both = _least_delay.mean_block_ms(_least_delay.FRONT_BACK, others, 1)
+        assert (2 + 1370 * 0.012) / 2 < both < late
+
+    def test_a_segment_in_turn_waits_for_its_path(self):
+        """45 and 45 segments are on their way, the next is for the busy path: the other idles until that answers."""
+        others = [[(0.0, 2e-3)], []]
+        taken = _least_delay.mean_block_ms(_least_delay.FRONT_BACK, others, 1)
+        assert _least_delay.mean_block_ms(_least_delay.ONE, others, 1) > taken
+
+    def test_the_model_has_the_bursts_of_the_packets(self):
+        (bursts, _) = partitions._joining(partitions.JUMPING_DELAYS, 3)
+        entries = partitions._scenario(partitions.JUMPING_DELAYS, 3)["traffic"][1:]
+        assert [f"{1000 * at:.0f}ms" for at, _ in bursts] == entries[0]["arrivals"]["times"]["at"]
+        assert {took for _, took in bursts} == {2e-3}
+        (evenly, _) = partitions._joining(partitions.STEADY_DELAYS, 3)
+        # 100 Mbps of 1 Gbps for 2 s.
+        assert sum(took for _, took in evenly) == pytest.approx(0.1 * 2, rel=1e-3)
 
 
 def goodputs(column, name, low):
