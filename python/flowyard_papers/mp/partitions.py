@@ -260,10 +260,10 @@ FIGURE = Figure(
         f"Delays: every {EVERY_MS} ms a burst of {BURST_BYTES:,} B of other traffic joins a path's queue or does not, "
         "which is 2 ms of its link; at rest the same traffic comes evenly.",
         "Arrival-time matching of the text selects a path for each segment, by running estimates of delays; that of "
-        "the engine lets each path that has room take a segment, by such estimates. The former is a model with the same "
-        f"paths, blocks and bursts: windows of {_least_delay.WINDOW} segments (65,535 B, table 5.3) that are full from "
-        "the beginning, no losses. How many segments may wait for room at the path selected for them the text does not "
-        "say: the next one; all, as a block is there at once; or a window.",
+        "the engine lets each path that has room take a segment, by such estimates. The former is a model with the "
+        f"same paths, blocks and bursts: windows of {_least_delay.WINDOW} segments (65,535 B, table 5.3) that are full "
+        "from the beginning, no losses. How many segments may wait for room at the path selected for them the text "
+        "does not say: the next one; all, as a block is there at once; or a window.",
         "A request is a range of a block that one connection sends in order. Chunks of idle paths have 16 segments.",
     ),
 )
