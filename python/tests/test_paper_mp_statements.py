@@ -165,6 +165,7 @@ def test_settings_are_those_of_the_text():
         senders = "traffic.requests.matrix.incast.senders"
         assert servers.set.get(senders) == (list(servers.labels) if background else None)
         if background:
+            assert isinstance(plan.scenario, dict)
             reads, requests = plan.scenario["traffic"]
             assert reads["name"] == _reads.READS
             assert (requests["sizes"], requests["background"]) == ({"fixed": f"{background}KB"}, True)
