@@ -136,6 +136,19 @@ CASES = [
 def tables_of(table, claim):
     if claim in random_pairs.FIGURE.claims:
         table = table.filter(pattern=RANDOM)
+        setups = [table.with_columns(setup=pl.lit(setup)) for _, setup in random_pairs.SETUPS.values()]
+        ports = pl.DataFrame(
+            [
+                {
+                    "scheme": scheme,
+                    "buffer": 10,
+                    "port": port,
+                    "drops": 3.0 if port == random_pairs.LAST else 1.0,
+                }
+                for scheme, port in product((MDNVR, DUAL), (random_pairs.LAST, random_pairs.OTHER))
+            ]
+        )
+        return {"runs": table, "setups": pl.concat(setups), "ports": ports}
     jitter = table.filter(pattern=S4).with_columns(setup=pl.lit(stride4.JITTER))
     return {"runs": table, "setups": jitter}
 
@@ -153,6 +166,30 @@ def test_other_numbers_fail_the_claim(claim, change):
     found = FIGURES[claim].claims[claim](tables_of(runs(change=change), claim))
     assert found.verdict == FAIL, found
     assert found.reason
+
+
+def test_the_reason_tells_where_both_multipath_schemes_lose_packets():
+    tables = tables_of(runs(change=slower(DUAL, pattern=RANDOM, buffer=70)), "MP-F5.12.b")
+    found = random_pairs.FIGURE.claims["MP-F5.12.b"](tables)
+    assert "Dual loses 3.0 packets at ports to hosts and 1.0 at other ports" in found.reason
+    assert "62 % of the transfers" in found.reason
+    assert [name for name, reading in found.readings if reading.searched] == [random_pairs.DISTINCT]
+
+
+def test_receivers_that_several_draw():
+    """By hand: of three hosts the other one draws this receiver by 1/2; of four neither of two does by 2/3 of 2/3."""
+    assert random_pairs.shared_receivers(3) == pytest.approx(1 / 2)
+    assert random_pairs.shared_receivers(4) == pytest.approx(5 / 9)
+
+
+def test_dropped_packets_are_counted_by_the_kind_of_their_port(made):
+    """All of a scheme's drops of either kind are those of its transfers, per run."""
+    tables = made(random_pairs.FIGURE)
+    ports = tables["ports"].group_by("scheme", "buffer").agg(pl.col("drops").sum())
+    runs = tables["runs"].group_by("scheme", "buffer").agg(drops=pl.col("drops").mean())
+    both = ports.join(runs, on=["scheme", "buffer"], validate="1:1")
+    assert len(both) == len(runs)
+    assert both["drops"].to_list() == pytest.approx(both["drops_right"].to_list())
 
 
 def unfinished(row):
@@ -190,6 +227,18 @@ def timeouts(short, long):
 )
 def test_a_shorter_timeout(claim, short, long, verdict):
     assert short_timeout.FIGURE.claims[claim](timeouts(short, long)).verdict == verdict
+
+
+def test_gains_of_both_timeouts_are_compared_at_the_best_buffer():
+    """Where most ports are so small that the long timeout leaves no gain, the mean over buffers says the opposite."""
+    tables = timeouts((50.0, 25.0), (100.0, 100.0))
+    best = (pl.col("pattern") == short_timeout.LONG) & (pl.col("scheme") == MDNVR) & (pl.col("buffer") == 180)
+    for name in ("fct_ms", "fragment_fct_ms"):
+        tables["runs"] = tables["runs"].with_columns(pl.when(best).then(20.0).otherwise(name).alias(name))
+    found = short_timeout.FIGURE.claims["MP-F5.17.c"](tables)
+    assert (found.verdict, found.measured) == (PASS, "50 % with 1 ms, 80 % with 200 ms")
+    readings = dict(found.readings)
+    assert readings[f"whole transfer, {MDNVR}, mean over buffers"].verdict == FAIL
 
 
 def controls(two=67.0, multipath=58.0, drops=0):

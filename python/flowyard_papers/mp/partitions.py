@@ -14,6 +14,7 @@ from flowyard.analysis.intervals import half_width, replica_means
 from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan
+from flowyard_papers.mp import _least_delay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -27,6 +28,7 @@ PATHS, BLOCKS, BLOCK_BYTES = ("x", "y"), 20, 2_000_000
 # Rates of a path in Mbps; bursts of other traffic, half of the intervals have one, and the same load spread evenly.
 LOWEST, HIGHEST, EVERY_MS, UNTIL_MS = 200, 1000, 10, 2000
 BURST_BYTES = 250_000
+LINK_BPS, PACKET_BYTES = 1_000_000_000, 1500
 SPREAD_BPS = BURST_BYTES * 8 * 1000 // EVERY_MS // 2
 REPLICAS = 20
 FCT, REQUESTS = "fct_ms", "requests"
@@ -104,7 +106,7 @@ def _others(source: random.Random, condition: str, hosts: Sequence[str]) -> list
             "matrix": {"pairs": [[hosts.index(f"source {path}"), hosts.index("sink")]]},
         }
         if condition == JUMPING_DELAYS:
-            starts = [f"{at}ms" for at in range(0, UNTIL_MS, EVERY_MS) if source.random() < 0.5]
+            starts = [f"{at}ms" for at in _bursts_ms(source)]
             entry |= {
                 "transport": "datagram",
                 "arrivals": {"times": {"at": starts, "jitter": "0s"}},
@@ -120,8 +122,24 @@ def _others(source: random.Random, condition: str, hosts: Sequence[str]) -> list
     return entries
 
 
+def _bursts_ms(source: random.Random) -> list[int]:
+    return [at for at in range(0, UNTIL_MS, EVERY_MS) if source.random() < 0.5]
+
+
+def _joining(condition: str, draw: int) -> list[_least_delay.Others]:
+    """The traffic of `_others` for the model: bursts at the same instants, or a packet of 1500 B at a time."""
+    if condition == JUMPING_DELAYS:
+        source = random.Random(f"{draw}")
+        return [[(at / 1e3, 8 * BURST_BYTES / LINK_BPS) for at in _bursts_ms(source)] for _ in PATHS]
+    every, count = 8 * PACKET_BYTES / SPREAD_BPS, UNTIL_MS * SPREAD_BPS // (8000 * PACKET_BYTES)
+    return [[(place * every, 8 * PACKET_BYTES / LINK_BPS) for place in range(count)] for _ in PATHS]
+
+
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run: the mean time of a block, and the mean number of ranges that its connections asked for."""
+    """A row a run: the mean time of a block, and the mean number of ranges that its connections asked for.
+
+    The model of `_least_delay` has the same draws and gives mean times by rule.
+    """
     parts = []
     for place, condition in enumerate(CONDITIONS):
         sweep, keys = sweeps[f"condition-{place}"], ["partition", "draw"]
@@ -136,15 +154,22 @@ def tables(sweeps: Sweeps) -> Tables:
         parts.append(table.select(pl.lit(condition).alias("condition"), pl.all()).sort(keys[::-1]).collect())
     runs = pl.concat(parts).rename({"draw": "replica"})
     means = replica_means(runs, ["condition", "partition"], [FCT, REQUESTS])
-    return {"runs": runs, "points": means}
+    models = [
+        (condition, rule, draw, _least_delay.mean_block_ms(rule, _joining(condition, draw)))
+        for condition in (STEADY_DELAYS, JUMPING_DELAYS)
+        for rule in _least_delay.RULES
+        for draw in runs["replica"].unique().sort()
+    ]
+    model = pl.DataFrame(models, schema=["condition", "partition", "replica", FCT], orient="row")
+    return {"runs": runs, "points": means, "model": model}
 
 
-def _falls_behind(tables: Tables, partition: str, steady: str, changing: str) -> Judgement:
+def _falls_behind(runs: pl.DataFrame, partition: str, steady: str, changing: str) -> Judgement:
     """The ratio of mean times to those of Front-Back, draw by draw, rises where paths change.
 
     By more than half the 95 % interval of the difference, and than the 1 % that orderings allow for.
     """
-    wide = tables["runs"].pivot(on="partition", index=["condition", "replica"], values=FCT)
+    wide = runs.pivot(on="partition", index=["condition", "replica"], values=FCT)
     ratio = wide.select("condition", "replica", ratio=pl.col(partition) / pl.col(FRONT_BACK))
     both = ratio.pivot(on="condition", index="replica", values="ratio")
     if {steady, changing} - set(both.columns) or both.null_count().sum_horizontal().item():
@@ -162,14 +187,22 @@ def _mean(values: pl.Series) -> float:
 
 
 def _history(tables: Tables) -> Judgement:
-    return _falls_behind(tables, HISTORY, STEADY_RATES, REDRAWN_RATES)
+    return _falls_behind(tables["runs"], HISTORY, STEADY_RATES, REDRAWN_RATES)
 
 
 def _arrival(tables: Tables) -> Judgement:
-    return _falls_behind(tables, ARRIVAL, STEADY_DELAYS, JUMPING_DELAYS).because(
+    """The text's rule selects a path for each segment; beside it, as the engine has it, a segment for each path."""
+    conditions = (STEADY_DELAYS, JUMPING_DELAYS)
+    selected = {
+        f"a path is selected for {rule} (model)": _falls_behind(tables["model"], rule, *conditions)
+        for rule in _least_delay.WAITING
+    }
+    taken = _falls_behind(tables["runs"], ARRIVAL, *conditions).because(
         "a path takes another segment whenever its window has room, whatever it is believed to need: estimates decide "
-        "which segment a path takes, not when; tried: bursts of 2 ms on a round trip of 0.4 ms"
+        "which segment a path takes, not when, so that blocks end as under Front-Back; tried: bursts of 2 ms on a "
+        "round trip of 0.4 ms"
     )
+    return judge.by_reading(selected | {"a path with room takes a segment (packets)": taken})
 
 
 def _requests(tables: Tables) -> Judgement:
@@ -226,6 +259,11 @@ FIGURE = Figure(
         f"Rates: each path's last link has {LOWEST} to {HIGHEST} Mbps, drawn anew every {EVERY_MS} ms or once.",
         f"Delays: every {EVERY_MS} ms a burst of {BURST_BYTES:,} B of other traffic joins a path's queue or does not, "
         "which is 2 ms of its link; at rest the same traffic comes evenly.",
+        "Arrival-time matching of the text selects a path for each segment, by running estimates of delays; that of "
+        "the engine lets each path that has room take a segment, by such estimates. The former is a model with the "
+        f"same paths, blocks and bursts: windows of {_least_delay.WINDOW} segments (65,535 B, table 5.3) that are full "
+        "from the beginning, no losses. How many segments may wait for room at the path selected for them the text "
+        "does not say: the next one; all, as a block is there at once; or a window.",
         "A request is a range of a block that one connection sends in order. Chunks of idle paths have 16 segments.",
     ),
 )
