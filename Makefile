@@ -18,7 +18,7 @@ RUST_FILES = $$(git ls-files --cached --others --exclude-standard '*.rs')
 # How long `make fuzz` goes on.
 FUZZ_MINUTES ?= 10
 
-# About how many changes of the engine `make mutants` tries, of more than 10,000; and its other options.
+# About how many changes of the engine `make mutants` tries, of 15,000; and its other options (tools/mutants.py).
 SAMPLE ?= 60
 MUTANTS ?=
 

@@ -22,7 +22,9 @@ def main() -> int:
     """Tries the sample; the exit code is cargo-mutants': 2 if a change was missed, 3 if tests did not end."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=60, help="about as many changes as this (60)")
-    parser.add_argument("--first", type=int, default=0, help="the number of the first one: another sample (0)")
+    parser.add_argument(
+        "--first", type=int, default=0, help="the number of the first one: another sample (0)"
+    )
     parser.add_argument("--file", action="append", default=[], help="only files of this pattern: '**/tcp/**'")
     options = parser.parse_args()
     if shutil.which("cargo-mutants") is None:
@@ -36,10 +38,14 @@ def main() -> int:
     total = len(listed.stdout.splitlines())
     apart = max(1, total // max(1, options.sample))
     shard = f"{options.first % apart}/{apart}"
-    print(f"{total} changes are possible; this run tries every {apart}th, from number {options.first % apart} on")
+    print(
+        f"{total} changes are possible; this run tries every {apart}th, from number {options.first % apart} on"
+    )
     command += ["--in-place", "--sharding", "round-robin", "--shard", shard, "--output", str(OUT)]
     code = subprocess.run(command, cwd=TREE, check=False).returncode
-    print(f"{OUT / 'mutants.out'}: missed.txt, caught.txt, timeout.txt, the change in diff/, the tests' words in log/")
+    print(
+        f"{OUT / 'mutants.out'}: missed.txt, caught.txt, timeout.txt, the change in diff/, the tests' words in log/"
+    )
     return code
 
 
