@@ -18,10 +18,14 @@ RUST_FILES = $$(git ls-files --cached --others --exclude-standard '*.rs')
 # How long `make fuzz` goes on.
 FUZZ_MINUTES ?= 10
 
+# About how many changes of the engine `make mutants` tries, of 15,000; and its other options (tools/mutants.py).
+SAMPLE ?= 60
+MUTANTS ?=
+
 # Options of `make results-check`, see tools/results_check.py.
 RESULTS_CHECK ?=
 
-.PHONY: help setup demo wheel test test-programs test-rust test-python fuzz bench bench-instructions bench-peers results-check lint format generate member-figures docs docs-links audit lock clean
+.PHONY: help setup demo wheel test test-programs test-rust test-python fuzz bench bench-instructions bench-peers results-check mutants lint format generate member-figures docs docs-links audit lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +116,10 @@ endif
 
 results-check: setup ## Make the cheap published figures again, in ten minutes, and compare; RESULTS_CHECK="--figure NDP-F6"
 	$(BIN)/python tools/results_check.py $(RESULTS_CHECK)
+
+# Two minutes a change on two processors.
+mutants: ## Change the engine in SAMPLE (60) places, one at a time, and list the changes that no test notices; needs cargo-mutants
+	$(PYTHON) tools/mutants.py --sample $(SAMPLE) $(MUTANTS)
 
 lint: .venv/.dev setup ## Check format, lints and types
 	rustfmt --check --edition 2024 $(RUST_FILES)

@@ -215,3 +215,50 @@ impl Controller for Model {
         own + self.capacities.capacity() * size_of::<f64>() + self.allocator.heap_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::controller::tests::FakeRoom;
+    use crate::ids::FlowId;
+    use crate::topology::Generator;
+    use crate::topology::single_switch::SingleSwitch;
+    use crate::units::Rate;
+
+    /// A host with a link of 10 Gbps sends to one of 1 Gbps. What a host is told is a share of its own link: a tenth.
+    #[test]
+    fn a_rate_is_a_share_of_the_own_link() {
+        let mut fabric =
+            SingleSwitch { hosts: 4, rate: Rate(1_000_000_000), ..SingleSwitch::default() }.build();
+        let own = |id: NodeId| id == NodeId(0);
+        for link in fabric.links.iter_mut().filter(|link| own(link.from) || own(link.to)) {
+            link.rate = Rate(10_000_000_000);
+        }
+        let routes = Routes::build(&fabric).expect("a connected network");
+        let mut model = FlowtuneRates::default().model(&Arc::new(fabric), &Arc::new(routes));
+        let mut room = FakeRoom::new(Vec::new());
+        let burst = Report::Burst {
+            queue: QueueId(0),
+            from: NodeId(0),
+            to: NodeId(1),
+            flow: FlowId(0),
+            bytes: 1_000_000,
+            packets: 1000,
+            link_bytes: 0,
+            priority: 0,
+            at: Time::ZERO,
+        };
+        let mut shares = Vec::new();
+        for round in 0..200 {
+            let reports = if round == 0 { &[burst][..] } else { &[] };
+            for order in room.act(&mut model, reports) {
+                let Act::Rate { share, .. } = order.act else { panic!("it gives rates: {order:?}") };
+                shares.push(share);
+            }
+            room.now = room.wake;
+        }
+        assert!(shares.iter().all(|&share| share <= 0.1 + 1e-9), "{shares:?}");
+        let last = shares[shares.len() - 1];
+        assert!((last - 0.1).abs() < 0.005, "{last}");
+    }
+}

@@ -517,47 +517,68 @@ mod tests {
         assert_eq!(given, [[0, 0], [4500, 0], [4500, 9000], [0, 0]]);
     }
 
-    /// Packets of 1500 B come to a switch each 4.6875 us, at 2.56 Gbps, and leave each 12 us, the first as it comes. When the
-    /// fourth leaves, 36 us after the first, eight have come and four wait: 6000 B, of which a frame tells the sender before the
-    /// next leaves. It hears so of the class of its packets, and nothing of the other.
+    /// The words on both classes that a sender hears, one after the other: its twenty packets of 1500 B come to a switch each
+    /// 4.6875 us, at 2.56 Gbps, and leave each 12 us.
+    fn heard(deadline: &str, queue: &str) -> Vec<[(u64, u32); CLASSES]> {
+        let text = format!(
+            r#"
+            topology.line = {{ rates = ["2.56Gbps", "1Gbps"], delay = "1us" }}
+            transport.daq = {{ initial_window = "60KB", target_queue = "1MB" }}
+            queue.daq = {{ {queue} }}
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once.jitter = "0s"
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "29200B"
+            {deadline}
+            "#
+        );
+        let scenario = scenario::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+        let setup = Setup::new(&scenario, scenario.topology.build().into()).expect("a network");
+        let plan = setup.plan(&scenario, Agenda::Calendar);
+        let mut engine: Engine<Setup> = Engine::new(&plan);
+        let is_first = |link: &crate::topology::Link| link.from.0 == 0;
+        let first = LinkId(setup.fabric.links.iter().position(is_first).expect("a cable") as u32);
+        let mut heard = Vec::new();
+        while engine.step().is_none() {
+            let now = engine.net.now;
+            let credits = &mut engine.net.control.credits;
+            heard.push([SHORT, LONG].map(|class| {
+                let Word { queue, load } = credits.word(first, class, now);
+                (queue, load)
+            }));
+        }
+        heard
+    }
+
+    const OF_CLASSES: [(usize, &str); CLASSES] = [(LONG, ""), (SHORT, "deadline = \"1s\"")];
+
+    /// The first packet leaves as it comes. When the fourth leaves, 36 us after the first, eight have come and four wait:
+    /// 6000 B, of which a frame tells the sender before the next leaves. It hears so of the class of its packets, and nothing
+    /// of the other.
     #[test]
     fn a_sender_hears_of_the_queue_of_its_class() {
-        for (class, deadline) in [(LONG, ""), (SHORT, "deadline = \"1s\"")] {
-            let text = format!(
-                r#"
-                topology.line = {{ rates = ["2.56Gbps", "1Gbps"], delay = "1us" }}
-                transport.daq = {{ initial_window = "60KB", target_queue = "1MB" }}
-                queue = "daq"
-                [[traffic]]
-                name = "flow"
-                arrivals.at-once.jitter = "0s"
-                matrix.pairs = [[0, 1]]
-                sizes.fixed = "29200B"
-                {deadline}
-                "#
-            );
-            let scenario = scenario::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
-            let setup = Setup::new(&scenario, scenario.topology.build().into()).expect("a network");
-            let plan = setup.plan(&scenario, Agenda::Calendar);
-            let mut engine: Engine<Setup> = Engine::new(&plan);
-            let is_first = |link: &crate::topology::Link| link.from.0 == 0;
-            let first = LinkId(setup.fabric.links.iter().position(is_first).expect("a cable") as u32);
-            let mut heard = Vec::new();
-            while engine.step().is_none() {
-                let now = engine.net.now;
-                let credits = &mut engine.net.control.credits;
-                let queues = [SHORT, LONG].map(|class| credits.word(first, class, now).queue);
-                if heard.last() != Some(&queues) {
-                    heard.push(queues);
-                }
-            }
-            let of_class: Vec<u64> = heard.iter().map(|queues| queues[class]).collect();
+        for (class, deadline) in OF_CLASSES {
+            let heard = heard(deadline, "");
+            let mut of_class: Vec<u64> = heard.iter().map(|words| words[class].0).collect();
+            of_class.dedup();
             // The k-th after the first leaves 12 k us after it; by then 1 + floor(2.56 k) of twenty have come, and k + 1 gone.
             let waits = |k: u64| 1500 * ((1 + 256 * k / 100).min(20) - (k + 1));
             let mut expected: Vec<u64> = (0..20).map(waits).collect();
             expected.dedup();
             assert_eq!(of_class, expected, "class {class}");
-            assert!(heard.iter().all(|queues| queues[1 - class] == 0), "class {class}: {heard:?}");
+            assert!(heard.iter().all(|words| words[1 - class].0 == 0), "class {class}: {heard:?}");
+        }
+    }
+
+    /// Ten packets come in each round trip of 46.875 us, but for the first and the last one: 15,000 B, where the link carries
+    /// 5859.
+    #[test]
+    fn a_sender_hears_of_the_load_of_the_port() {
+        for (class, deadline) in OF_CLASSES {
+            let heard = heard(deadline, "rtt = \"46875ns\"");
+            let most = heard.iter().map(|words| words[class].1).max().expect("it runs");
+            assert_eq!(most, (15_000 * u64::from(FULL_LOAD) / 5859) as u32, "class {class}");
         }
     }
 }

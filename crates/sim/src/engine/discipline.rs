@@ -242,9 +242,21 @@ pub mod tests {
 
         /// A packet of 1500 B with those flags comes; packets have numbers from 0.
         pub fn comes(&mut self, queue: &mut impl Discipline, flags: u8) {
+            let id = self.packet(flags);
+            queue.enqueue(id, &mut self.cx());
+        }
+
+        /// Such a packet finds the port idle, and is on its wire from now on.
+        pub fn passes(&mut self, queue: &mut impl Discipline, flags: u8) {
+            let id = self.packet(flags);
+            let packet = queue.pass(id, &mut self.cx()).expect("nothing keeps it");
+            self.port.wire_bytes = packet.size;
+        }
+
+        fn packet(&mut self, flags: u8) -> PacketId {
             let number = self.came;
             self.came += 1;
-            let id = self.arena.insert(Packet {
+            self.arena.insert(Packet {
                 created_at: self.now,
                 wire_at: Time::NEVER,
                 size: 1500,
@@ -257,8 +269,7 @@ pub mod tests {
                 flags,
                 hops: 0,
                 header: Header { number, ..Header::default() },
-            });
-            queue.enqueue(id, &mut self.cx());
+            })
         }
 
         /// A packet leaves, on a wire that takes no time: its number.

@@ -326,4 +326,13 @@ mod tests {
         at.leaves(&mut model);
         assert_eq!(model.first_above, Time::NEVER);
     }
+
+    /// So does a port that finds nothing to send (section 5.5, `dodequeue`): packets that come later are judged by their own
+    /// interval.
+    #[test]
+    fn an_empty_queue_forgives() {
+        let (mut model, mut at) = (queue(false), port());
+        model.first_above = Time::from_us(100);
+        assert_eq!((at.leaves(&mut model), model.first_above), (None, Time::NEVER));
+    }
 }

@@ -360,6 +360,8 @@ impl Discipline for Model {
 mod tests {
     use super::*;
     use crate::advice::tests::FABRIC;
+    use crate::engine::discipline::tests::FakePort;
+    use crate::engine::packet::flag;
 
     #[test]
     fn thresholds_of_dcqcn_fit_the_rate() {
@@ -375,5 +377,32 @@ mod tests {
         assert_eq!(marking("queue.lossless", &paper, &slower), None);
         let late = queue(json!({"xoff": "200KB", "kmin": "400KB", "kmax": "1600KB"}));
         assert_eq!(marking("queue.lossless", &late, &FABRIC).expect("no marks").path, "queue.lossless.kmin");
+    }
+
+    /// Between kmin and kmax packets are marked in proportion to the bytes above kmin (DCQCN paper, figure 5): of 3000 B
+    /// between 1500 and 4500 half are, of one byte above kmin hardly any, above kmax all, at kmin none.
+    #[test]
+    fn marks_grow_from_kmin_on() {
+        for (kmin, kmax, marks) in
+            [(1500, 4500, 430..570), (2999, 5999, 0..5), (3000, 6000, 0..1), (1000, 2999, 1000..1001)]
+        {
+            let queue = Lossless {
+                kmin: Derived::Given(Bytes(kmin)),
+                kmax: Derived::Given(Bytes(kmax)),
+                pmax: 1.0,
+                ..Lossless::default()
+            };
+            let (mut model, mut at) = (queue.model(1500), FakePort::new(Rate(1_000_000_000)));
+            at.comes(&mut model, 0);
+            for _ in 0..1000 {
+                at.comes(&mut model, flag::ECN_CAPABLE);
+                at.leaves(&mut model);
+            }
+            assert!(
+                marks.contains(&at.losses.marks),
+                "{} marks between {kmin} and {kmax} B",
+                at.losses.marks
+            );
+        }
     }
 }

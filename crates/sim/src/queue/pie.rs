@@ -338,4 +338,17 @@ mod tests {
             assert_eq!((at.losses.marks, at.losses.dropped.packets), expected, "{probability}, {ecn}");
         }
     }
+
+    /// Section 4.1, 5.4: a drop begins the sum anew. With probability 0.4 the next one is sure not to be among the two that
+    /// follow it, whose sums are 0.4 and 0.8.
+    #[test]
+    fn the_sum_begins_anew_with_each_drop() {
+        let mut at = FakePort::new(Rate(1_000_000_000));
+        for _ in 0..100 {
+            let mut state = State { sum: SPACED.1, ..state(0.4, ms(20)) };
+            let id = crate::ids::PacketId(0);
+            (0..2).for_each(|_| state.waiting.push(Queued { id, size: 1500 }));
+            assert_eq!([0; 3].map(|_| state.hits(&mut at.cx())), [true, false, false]);
+        }
+    }
 }

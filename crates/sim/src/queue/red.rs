@@ -357,4 +357,16 @@ mod tests {
             assert_eq!((at.losses.marks, at.losses.dropped.packets), expected);
         }
     }
+
+    /// A packet that does not fit counts as a drop: the next ones are counted from it (paper, section 7).
+    #[test]
+    fn drops_are_counted_from_an_overflow_too() {
+        let mut at = FakePort::new(Rate(1_000_000_000));
+        let mut model = Red { limit: Limit::Packets(1), max_probability: 0.0, ..red() }.model(1500);
+        (model.0.average, model.0.count) = (20.0, 5);
+        at.comes(&mut model, 0);
+        assert_eq!((model.0.count, at.losses.dropped.packets), (6, 0));
+        at.comes(&mut model, 0);
+        assert_eq!((model.0.count, at.losses.dropped.packets), (0, 1));
+    }
 }

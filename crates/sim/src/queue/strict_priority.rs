@@ -233,3 +233,36 @@ impl Discipline for Model {
         self.classes.iter().flat_map(Waiting::iter).for_each(found);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::discipline::tests::FakePort;
+    use crate::engine::packet::flag;
+    use crate::units::Rate;
+
+    /// Packets of class 0 at a port that marks more than one packet of a class: the one on the wire counts if it is of their
+    /// class, too, whether it found the port idle or waited before.
+    #[test]
+    fn the_wire_counts_for_its_class() {
+        let queue =
+            StrictPriority { mark: MarkBy::Class, threshold: Limit::Packets(1), ..StrictPriority::default() };
+        let port = || FakePort::new(Rate(1_000_000_000));
+        let (mut model, mut at) = (queue.model(1500), port());
+        model.wire_class = 2;
+        at.passes(&mut model, flag::ECN_CAPABLE);
+        at.comes(&mut model, flag::ECN_CAPABLE);
+        assert_eq!(at.losses.marks, 1, "behind a packet that found the port idle");
+        for (class, marks) in [(0, 1), (2, 0)] {
+            let (mut model, mut at) = (queue.model(1500), port());
+            (model.wire_class, at.port.wire_bytes) = (class, 1500);
+            at.comes(&mut model, flag::ECN_CAPABLE);
+            assert_eq!(at.losses.marks, marks, "behind a packet of class {class}");
+        }
+        let (mut model, mut at) = (queue.model(1500), port());
+        model.wire_class = 2;
+        at.comes(&mut model, 0);
+        assert_eq!(at.leaves(&mut model), Some(0));
+        assert_eq!(model.wire_class, 0, "a packet that waited");
+    }
+}

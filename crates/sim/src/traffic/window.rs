@@ -56,3 +56,19 @@ impl Window {
         self.until.saturating_add(self.drain)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The begin of a window is in it, and its end is not; one without an end has everything.
+    #[test]
+    fn a_window_has_its_begin_and_not_its_end() {
+        let whole = Window::whole(None);
+        let window = Window { rule: Rule::Given, from: Time(100), until: Time(200), ..whole.clone() };
+        let has = |window: &Window| [99, 100, 199, 200].map(|start| window.has(Time(start)));
+        assert_eq!(has(&window), [false, true, true, false]);
+        assert_eq!(has(&whole), [true; 4]);
+        assert!(whole.has(Time::ZERO) && whole.has(Time::NEVER));
+    }
+}

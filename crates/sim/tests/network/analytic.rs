@@ -33,6 +33,20 @@ fn two_rates(first: &str, second: &str) -> String {
     format!("line]\nswitches = 1\nrates = [\"{first}\", \"{second}\"]\ndelay = \"1us\"")
 }
 
+/// A flow that completes at the instant of its deadline has met it; a picosecond less is missed.
+#[test]
+fn a_deadline_is_met_at_its_instant() {
+    for (less, met) in [(0, true), (1, false)] {
+        let deadline = 2 * (T + D) - less;
+        let flow = flows("flow", &[[0, 1]], PAYLOAD);
+        let text =
+            format!("transport = \"datagram\"\n[topology.{}\n{flow}\ndeadline = \"{deadline}ps\"", line(1));
+        let run = run(&text);
+        assert_eq!(run.flow("fct_ps"), 2 * (T + D));
+        assert_eq!(run.bools("met_deadline"), [met]);
+    }
+}
+
 /// Store-and-forward: each hop takes T and d.
 #[test]
 fn one_packet_over_a_line() {

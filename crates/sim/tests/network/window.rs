@@ -38,6 +38,33 @@ fn a_window_by_hand() {
     assert!((measured.hosts_payload * 2.0 - 24.0 / 201.0).abs() < 1e-9, "{}", measured.hosts_payload);
 }
 
+/// Arrivals go on for the drain behind the window. Measured flows that end later than that are counted, and no others: of
+/// 150 kB each, which take 1.2 ms at least, some end in a drain of 1 ms.
+#[test]
+fn flows_that_end_after_arrivals_are_counted() {
+    let text = r#"
+        transport = "datagram"
+        topology.single-switch = { hosts = 8, rate = "1Gbps" }
+        [[traffic]]
+        name = "flows"
+        arrivals.poisson.load = 0.5
+        matrix = "uniform"
+        sizes.fixed = "150KB"
+    "#;
+    let counts = [0, 1000].map(|drain_us: u64| {
+        let window = format!(r#"{{ "from": "1ms", "until": "40ms", "drain": "{drain_us}us" }}"#);
+        let run = run_with(text, &[("run.measure", &window)]);
+        let ends = run.flows("start_ps").into_iter().zip(run.flows("fct_ps")).map(|(start, fct)| start + fct);
+        let arrivals_end = (40_000 + drain_us) * 1_000_000;
+        let late =
+            run.bools("measured").into_iter().zip(ends).filter(|&(own, end)| own && end > arrivals_end);
+        let late = late.count() as u64;
+        assert_eq!(run.0.summary.measured.after_arrivals, late, "a drain of {drain_us} us");
+        late
+    });
+    assert!(counts[0] > counts[1] && counts[1] > 0, "{counts:?}");
+}
+
 /// The window goes on to its end, although all flows have ended before.
 #[test]
 fn a_window_longer_than_the_traffic() {

@@ -62,6 +62,25 @@ fn rises_by_hand() {
     }
 }
 
+/// A cut starts both counts anew: bytes sent before it bring the next rise by bytes no nearer, and the next rise by time is
+/// a whole timer behind it (paper, figure 7).
+#[test]
+fn a_cut_starts_timer_and_byte_counter_anew() {
+    let config = Dcqcn { byte_counter: Bytes(10_000), ..Dcqcn::default() };
+    let mut rate = Reaction::new(LINE, &config);
+    rate.on_notification(Time::ZERO, &config);
+    (0..9).for_each(|_| rate.on_sent(1000, &config));
+    rate.on_notification(Time::from_us(50), &config);
+    assert_eq!(rate.current(), 10e9);
+    (0..9).for_each(|_| rate.on_sent(1000, &config));
+    rate.catch_up(Time::from_us(104), &config);
+    assert_eq!(rate.current(), 10e9);
+    rate.on_sent(1000, &config);
+    assert_eq!(rate.current(), 15e9);
+    rate.catch_up(Time::from_us(105), &config);
+    assert_eq!(rate.current(), 17.5e9);
+}
+
 #[test]
 fn the_rate_stays_between_its_bounds() {
     let config = Dcqcn { min_rate: Rate(1_000_000_000), ..Dcqcn::default() };

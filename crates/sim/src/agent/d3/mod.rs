@@ -217,6 +217,7 @@ impl PortAgent for Model {
 mod tests {
     use super::*;
     use crate::derived::Derived;
+    use crate::engine::agent::tests::FakePort;
     use crate::ids::NodeId;
     use crate::random::{Purpose, Stream};
 
@@ -436,5 +437,20 @@ mod tests {
         Asker::new(1).ask(&mut port, 0);
         port.audit_idle(&mut |what| found.push(what));
         assert_eq!(found, ["counts 1 flows with 1000000 kbit/s that request 0, and all have ended"]);
+    }
+
+    /// By hand: a port that has rested begins to count with the first request, whatever it had sent before. In the 100 us that
+    /// follow it sends 6250 B, half of what its link carries: with alpha 1/2, half of the other half is added.
+    #[test]
+    fn the_first_interval_counts_its_own_bytes() {
+        let interval = Derived::Given(Time::from_us(100));
+        let mut port = port(&D3Port { alpha: 0.5, beta: 0.0, interval, ..D3Port::default() });
+        port.capacity = 500_000.0;
+        let mut at = FakePort::new(0);
+        at.arrived = 99_000;
+        at.packet(&mut port, 1, kind::SYN, &mut Record::default());
+        (at.now, at.arrived) = (Time::from_us(100), 99_000 + 6250);
+        at.tick(&mut port);
+        assert_eq!(port.capacity, 750_000.0);
     }
 }

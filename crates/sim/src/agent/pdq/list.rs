@@ -270,6 +270,22 @@ mod tests {
         assert_eq!(list.left(1000.0), 0.0);
     }
 
+    /// Three flows with a round trip left each, at 300, 200 and 400 of 1000: K = 2.5 passes over all three, K = 1.5 over two, as
+    /// they have more than K together. The third takes its 400.
+    #[test]
+    fn early_start_is_for_k_round_trips_together() {
+        let mut list = list(Order::Sjf, 10);
+        for (id, left, rate) in [(1, 100, 300), (2, 100, 200), (3, 100, 400), (4, 2000, 0)] {
+            let place = list.note(flow(id, 0, left), NOW).expect("room");
+            list.entry_mut(place).rate = rate;
+        }
+        assert_eq!(flows(&list), [1, 2, 3, 4]);
+        let rtt = Time::from_us(100).0;
+        for (early, expected) in [(2.5, 1000.0), (1.5, 600.0), (1.0, 100.0)] {
+            assert_eq!(list.available(3, 1000.0, early, rtt), expected, "K = {early}");
+        }
+    }
+
     /// The worked example of PEQ, in slots of 1 KB at 1 Gbps, 8 us: left and time left. PEQ serves f4, f3, f1, and f2 fits
     /// nowhere; earliest deadline first is f2, f1, f4, f3. And the example on which the printed algorithm differs from the
     /// text around it: c, a, b.

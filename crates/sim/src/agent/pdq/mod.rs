@@ -545,4 +545,20 @@ mod tests {
         (100..121).for_each(|number| outside.tick(Time::from_us(100 * (number + 1))));
         assert_eq!((outside.number(interval), outside.is_empty()), (0.0, true));
     }
+
+    /// By hand, at a port whose mean round trip is 100 us: a flow of 300 us is expected after 300 us, and missed two of its round
+    /// trips later; one of 50 us is expected after the port's 100 us, and missed two of these later.
+    #[test]
+    fn a_flow_is_expected_by_the_longer_round_trip() {
+        let config = PdqPort { initial_rtt: Derived::Given(Time::from_us(100)), ..PdqPort::default() };
+        for (rtt, expires) in [(300, 900), (50, 300)] {
+            let mut port = config.model(&link(Rate(1_000_000_000)));
+            let mut at = FakePort::new(0);
+            let mut record = requests(10_000);
+            record.0[word::RTT] = Time::from_us(rtt).0;
+            at.packet(&mut port, 1, kind::DATA_ASKS, &mut record);
+            at.answer(&mut port, 1, kind::DATA_ANSWER, &mut record);
+            assert_eq!(port.list.entry(0).expires, Time::from_us(expires), "a round trip of {rtt} us");
+        }
+    }
 }

@@ -87,4 +87,12 @@ mod tests {
         assert_eq!(load.share(Time::from_us(57), rate), FULL_LOAD);
         assert_eq!(load.share(Time::from_us(67), rate), 0);
     }
+
+    /// Nor does it show when nothing has come or gone for several round trips.
+    #[test]
+    fn a_load_of_long_ago_is_none() {
+        let (mut load, rate) = (Load::new(Time::from_us(10)), Rate(1_000_000_000));
+        load.count(Time::from_us(5), 1000);
+        assert_eq!(load.share(Time::from_us(35), rate), 0);
+    }
 }

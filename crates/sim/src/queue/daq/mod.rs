@@ -211,10 +211,11 @@ mod tests {
 
     use super::*;
     use crate::derived::Derived;
+    use crate::engine::discipline::tests::FakePort;
     use crate::engine::packet::Header;
     use crate::ids::{ConnId, LinkId};
     use crate::queue::Build;
-    use crate::units::Time;
+    use crate::units::{Rate, Time};
 
     fn state(config: &DaqPort) -> State {
         *config.model(1500).0
@@ -352,6 +353,24 @@ mod tests {
             let one = state(&DaqPort { ratio: Some(1e9), threshold, ..DaqPort::default() });
             assert_eq!(one.place(&data(0, EXPIRED, 0, 0)), Place::Urgent);
             assert_eq!(one.place(&data(1, NO_DEADLINE, 0, 0)), Place::Long);
+        }
+    }
+
+    /// Deficit round robin goes on from the class that was served last, waiting or not: after a long flow's packet that found
+    /// the port idle, of two that come together the short flow's is first, and the other way round.
+    #[test]
+    fn the_turn_goes_on_from_a_packet_that_found_the_port_idle() {
+        let classes = [(LONG as u8, NO_DEADLINE), (SHORT as u8, EXPIRED)];
+        for (passes, first) in [(0, SHORT), (1, LONG)] {
+            let (mut model, mut at) = (DaqPort::default().model(1500), FakePort::new(Rate(1_000_000_000)));
+            let mut cx = at.cx();
+            let ids = classes.map(|(class, ack)| cx.arena.insert(data(class, ack, 0, 0)));
+            let (class, ack) = classes[passes];
+            let idle = cx.arena.insert(data(class, ack, 0, 0));
+            assert!(model.pass(idle, &mut cx).is_some());
+            ids.into_iter().for_each(|id| model.enqueue(id, &mut cx));
+            let sent = model.dequeue(&mut cx).expect("two wait");
+            assert_eq!(class_of(cx.arena[sent.id].header.class), first);
         }
     }
 }

@@ -339,4 +339,29 @@ mod tests {
         assert_eq!(host.now, Time(1_699_200));
         assert_eq!(host.sends(&mut model, FLOW, 9).len(), 1);
     }
+
+    /// The timeout makes the sender go back to packet 0. Before its turn comes, an acknowledgement of the first three does:
+    /// the fourth is the next one.
+    #[test]
+    fn what_is_acknowledged_meanwhile_is_not_sent_again() {
+        let (mut host, mut model) = started(5);
+        let packets = host.sends(&mut model, FLOW, 9);
+        let acks: Vec<Packet> =
+            packets[..3].iter().flat_map(|packet| host.receives(&mut model, packet)).collect();
+        host.times_out(&mut model, FLOW);
+        host.answers(&mut model, &acks[2]);
+        let again = host.sends(&mut model, FLOW, 9);
+        assert_eq!(again.iter().map(|packet| packet.header.number).collect::<Vec<_>>(), [3, 4]);
+    }
+
+    /// Each gap is reported, once: that before packet 2, and when it is filled, that before packet 4.
+    #[test]
+    fn each_gap_is_reported_once() {
+        let (mut host, mut model) = started(6);
+        let packets = host.sends(&mut model, FLOW, 9);
+        let arrive = [0, 1, 3, 4, 2, 3, 5, 5];
+        let answers = arrive.map(|number: usize| says(&host.receives(&mut model, &packets[number])));
+        let (ack, nak) = (|next| vec![(kind::ACK, next)], |next| vec![(kind::NAK, next)]);
+        assert_eq!(answers, [ack(1), ack(2), nak(2), vec![], ack(3), ack(4), nak(4), vec![]]);
+    }
 }

@@ -483,7 +483,7 @@ impl Endpoint for Model {
 mod tests {
     use super::*;
     use crate::engine::fake::FakeHost;
-    use crate::engine::packet::flag;
+    use crate::engine::packet::{Header, flag};
 
     const FLOW: ConnId = ConnId(0);
 
@@ -545,5 +545,53 @@ mod tests {
         assert_eq!(numbers(&host.sends(&mut model, FLOW, 9)), [5, 6, 7]);
         host.answers(&mut model, &pulls[1]);
         assert!(host.sends(&mut model, FLOW, 9).is_empty());
+    }
+
+    /// Timeouts of 20 ms. The first doubles the next one: the packet that it retransmits has until 60 ms. Its header arrives, and
+    /// ends the doubling, so that the one after is at 100 ms; with nothing received in between, the next is at 180 ms.
+    #[test]
+    fn an_answer_ends_the_back_off() {
+        let ms = |ms: u64| Time::from_us(1000 * ms);
+        let config = Ndp {
+            initial_window: Derived::Given(1),
+            rto_initial: Derived::Given(ms(20)),
+            rto_spread: 0.0,
+            ..Ndp::default()
+        };
+        let mut host = FakeHost::pair(config.payload());
+        let mut model = Model::new(vec![config], &host.fabric());
+        host.start(&mut model, FLOW);
+        host.sends(&mut model, FLOW, 1);
+        let mut at = Vec::new();
+        for timeout in 1..=4 {
+            host.times_out(&mut model, FLOW);
+            at.push(host.now);
+            let again = host.sends(&mut model, FLOW, 9);
+            assert_eq!(numbers(&again), [0]);
+            if timeout == 1 {
+                let nack = host.receives(&mut model, &trimmed(&again[0]));
+                host.answers(&mut model, &nack[0]);
+                assert_eq!(numbers(&host.sends(&mut model, FLOW, 9)), [0]);
+            }
+        }
+        assert_eq!(at, [20, 60, 100, 180].map(ms));
+    }
+
+    /// A sender's count of pulls that it requests is of the whole connection: two packets that both say 3 bring three pulls
+    /// beside one for each, and one that says 5 brings two more.
+    #[test]
+    fn requested_pulls_are_granted_once() {
+        let config = Ndp { initial_window: Derived::Given(4), pull_ack: false, ..Ndp::default() };
+        let mut host = FakeHost::pair(10 * config.payload());
+        let mut model = Model::new(vec![config], &host.fabric());
+        host.start(&mut model, FLOW);
+        let packets = host.sends(&mut model, FLOW, 9);
+        let mut queued = Vec::new();
+        for (packet, asked) in packets.iter().zip([3, 3, 5]) {
+            let header = Header { ack: asked, ..packet.header };
+            host.receives(&mut model, &Packet { header, ..*packet });
+            queued.push(model.pacers[0].queued);
+        }
+        assert_eq!(queued, [1 + 3, 2 + 3, 3 + 5]);
     }
 }

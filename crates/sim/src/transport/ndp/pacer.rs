@@ -208,4 +208,25 @@ mod tests {
         let weighted = [(7, 0), (3, 3), (9, 0), (5, 3)];
         assert_eq!(turns(&weighted, &[(6, 0)], Weighted, Number), [3, 5, 7, 7, 9, 9, 3, 5, 6, 6]);
     }
+
+    /// Weights 2 for priority 0, 1 for priority 1. The connection whose turn it is ends after the first of its two pulls: the
+    /// next one has a turn of its own from the start, with both.
+    #[test]
+    fn a_turn_ends_with_its_connection() {
+        let config = Ndp {
+            pull_order: PullOrder::Weighted,
+            pull_weights: vec![2, 1],
+            pull_turns: PullTurns::Number,
+            ..Ndp::default()
+        };
+        let mut pacer = Pacer::default();
+        for place in 1..=3 {
+            pacer.push(ConnId(place), u64::from(place), 0, 4, &config);
+        }
+        assert_eq!(pacer.pop(&config), Some(ConnId(1)));
+        pacer.flush(ConnId(1));
+        let order = [0; 6].map(|_| pacer.pop(&config).expect("pulls wait").0);
+        assert_eq!(order, [2, 2, 3, 3, 2, 2]);
+        assert_eq!(pacer.flushed, 3);
+    }
 }

@@ -70,6 +70,12 @@ struct Score {
 }
 
 impl Scores {
+    /// NACKs of all paths.
+    #[cfg(test)]
+    pub fn nacks(&self) -> u32 {
+        self.all.nacks
+    }
+
     /// Starts over, with the memory of before.
     pub fn clear(&mut self) {
         self.paths.clear();

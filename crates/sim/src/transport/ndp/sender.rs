@@ -452,7 +452,10 @@ fn doubled(timeout: Time, times: u32, config: &Ndp) -> Time {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Model, PathPenalty};
     use super::*;
+    use crate::derived::Derived;
+    use crate::engine::fake::{FakeHost, SENDER};
 
     #[test]
     fn repeats_leave_in_the_order_asked_for() {
@@ -465,5 +468,35 @@ mod tests {
         assert_eq!(order_of(RepeatOrder::Lowest), [3, 4, 7]);
         assert_eq!(order_of(RepeatOrder::Fifo), [7, 3, 4]);
         assert_eq!(order_of(RepeatOrder::Lifo), [4, 3, 7]);
+    }
+
+    /// A header that has come back counts as many NACKs of its path as the rule says for it, a lost packet as many as it says
+    /// for that, and a NACK as one.
+    #[test]
+    fn paths_are_scored_by_the_rule() {
+        let rule = PathPenalty { bounce: 5, loss: 7, ..PathPenalty::default() };
+        let config = Ndp {
+            path_penalty: Some(rule),
+            initial_window: Derived::Given(9),
+            rto_spread: 0.0,
+            ..Ndp::default()
+        };
+        let id = ConnId(0);
+        let mut host = FakeHost::pair(100_000);
+        let mut model = Model::new(vec![config], &host.fabric());
+        host.start(&mut model, id);
+        let packets = host.sends(&mut model, id, 3);
+        let nacks = |model: &Model| model.senders.get(id).scores.nacks();
+        let back =
+            Packet { flags: packets[0].flags | flag::TRIMMED | flag::BOUNCED, dst: SENDER, ..packets[0] };
+        host.answers(&mut model, &back);
+        assert_eq!(nacks(&model), 5);
+        let trimmed = Packet { flags: packets[1].flags | flag::TRIMMED, ..packets[1] };
+        let nack = host.receives(&mut model, &trimmed)[0];
+        host.answers(&mut model, &nack);
+        assert_eq!(nacks(&model), 5 + 1);
+        // The third is lost.
+        host.times_out(&mut model, id);
+        assert_eq!(nacks(&model), 5 + 1 + 7);
     }
 }

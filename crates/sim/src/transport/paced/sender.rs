@@ -493,3 +493,70 @@ impl<S: Scheme> Sender<S> {
         idle.then(|| "an open flow has no timer that would wake it".to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::d3::word;
+    use crate::engine::endpoint::Endpoint;
+    use crate::engine::fake::FakeHost;
+    use crate::transport::d3::{self, D3};
+    use crate::units::Bytes;
+
+    const FLOW: ConnId = ConnId(0);
+    const MS: Time = Time::from_us(1000);
+    const DUE: Time = Time(100 * MS.0);
+
+    /// A flow of one packet of 1000 B, due at 100 ms, with timeouts of 10 ms; its SYN has been lost so many times, and the next
+    /// one answered at once with 1 Gbps.
+    fn opened(lost: usize) -> (FakeHost, d3::Model) {
+        let pacing = Pacing {
+            mss: Bytes(1000),
+            rto_min: Time(10 * MS.0),
+            rto_max: Time(1000 * MS.0),
+            ..Pacing::default()
+        };
+        let mut host = FakeHost::pair(1000);
+        let mut model = d3::Model::new(vec![D3 { pacing, ..D3::default() }], &host.fabric());
+        model.start(FLOW, Start { size: 1000, key: 0, due: DUE }, &mut host);
+        let mut syn = host.sent[0];
+        for _ in 0..lost {
+            syn = host.expires(&mut model)[0];
+        }
+        let answer = host.receives(&mut model, &syn)[0];
+        host.record.0[word::ALLOCATED] = word::pack(0, 1_000_000);
+        host.answers(&mut model, &answer);
+        (host, model)
+    }
+
+    /// Two SYNs are lost, at 0 and 10 ms, the third goes at 30 ms and is answered. So is the doubling over: the packet sent
+    /// then is missed 10 ms later, and 20 ms after that once more.
+    #[test]
+    fn an_answer_ends_the_back_off() {
+        let (mut host, mut model) = opened(2);
+        assert_eq!(host.now, Time(30 * MS.0));
+        for missed in [40, 60] {
+            assert_eq!(host.sends(&mut model, FLOW, 9).len(), 1);
+            host.times_out(&mut model, FLOW);
+            assert_eq!(host.now, Time(missed * MS.0));
+        }
+    }
+
+    /// The packet is lost. The next request names the rate at which it can be sent once more in the time that is left; before
+    /// the timeout, nothing was left to send.
+    #[test]
+    fn lost_bytes_are_still_to_be_sent() {
+        let (mut host, mut model) = opened(0);
+        let packet = host.sends(&mut model, FLOW, 9)[0];
+        let bits = 8.0 * f64::from(packet.size);
+        let desired = |host: &FakeHost| word::unpack(host.record.0[word::DESIRED]).0;
+        host.record = Record::default();
+        while host.expires(&mut model).is_empty() {}
+        assert!(host.now < Time(10 * MS.0), "it requests before its timeout");
+        assert_eq!(desired(&host), 0);
+        host.times_out(&mut model, FLOW);
+        while host.expires(&mut model).is_empty() {}
+        let kbits = (bits / (DUE - host.now).seconds() / 1000.0).ceil();
+        assert_eq!(f64::from(desired(&host)), kbits);
+    }
+}

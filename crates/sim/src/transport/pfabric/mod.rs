@@ -491,4 +491,40 @@ mod tests {
         assert_eq!(host.now, Time::from_us(45));
         assert_eq!(ranks(&again), [(0, 5000)]);
     }
+
+    /// By bytes unsent, a packet counts itself and those behind it, and a probe those behind the last one sent.
+    #[test]
+    fn packets_may_say_how_much_is_not_sent() {
+        let mut host = FakeHost::pair(5000);
+        let config = Pfabric {
+            mss: Bytes(1000),
+            initial_window: Derived::Given(3),
+            remaining: Remaining::Unsent,
+            probe_after: 1,
+            ..Pfabric::default()
+        };
+        let mut model = Model::new(vec![config], &host.fabric());
+        host.start(&mut model, FLOW);
+        assert_eq!(ranks(&host.sends(&mut model, FLOW, 9)), [(0, 5000), (1, 4000), (2, 3000)]);
+        assert_eq!(ranks(&host.expires(&mut model)), [(0, 2000)]);
+    }
+
+    /// The timer is that of the first packet that is missing: acknowledgements of later ones, at 10 us, leave it; that of
+    /// the first one itself starts it anew.
+    #[test]
+    fn the_timer_is_of_the_first_packet_that_is_missing() {
+        for (arrive, due) in [(&[1, 2][..], 45), (&[0][..], 55)] {
+            let mut host = FakeHost::pair(5000);
+            let mut model = model(&host, HostOrder::Shortest);
+            host.start(&mut model, FLOW);
+            let packets = host.sends(&mut model, FLOW, 9);
+            host.now = Time::from_us(10);
+            for &number in arrive {
+                let ack = host.receives(&mut model, &packets[number])[0];
+                host.answers(&mut model, &ack);
+            }
+            host.times_out(&mut model, FLOW);
+            assert_eq!(host.now, Time::from_us(due), "after packets {arrive:?}");
+        }
+    }
 }

@@ -441,4 +441,27 @@ mod tests {
         }
         assert_eq!((&host.completed[..], &host.finished[..]), (&[FLOW][..], &[FLOW][..]));
     }
+
+    /// The receive window of the flow is four segments, which the first subflow takes. When the first of them is
+    /// acknowledged, both may send the next one: the second does.
+    #[test]
+    fn whoever_waits_for_the_receive_window_is_woken() {
+        let tcp = Tcp {
+            mss: Bytes(1000),
+            handshake: false,
+            initial_window: Derived::Given(4),
+            delayed_ack: 1,
+            receive_window: Bytes(4000),
+            ..Tcp::default()
+        };
+        let mut host = FakeHost::pair(8000);
+        let config = Mptcp { subflows: 2, join: Join::AtOnce, tcp, ..Mptcp::default() };
+        let mut model: Model<Reassembly> = Model::new(vec![config], &host.fabric());
+        host.start(&mut model, FLOW);
+        let packets = SUBFLOWS.map(|id| host.sends(&mut model, id, 9));
+        assert_eq!((data(&packets[0]), data(&packets[1])), (vec![0, 1, 2, 3], vec![]));
+        let ack = host.receives(&mut model, &packets[0][0]);
+        host.answers(&mut model, &ack[0]);
+        assert_eq!(data(&host.sends(&mut model, SUBFLOWS[1], 9)), [4]);
+    }
 }

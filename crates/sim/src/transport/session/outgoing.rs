@@ -459,8 +459,10 @@ impl<R: Record> Siblings for Share<'_, R> {
 
 #[cfg(test)]
 mod tests {
+    use super::{Coupling, lia};
     use crate::engine::fake::FakeHost;
     use crate::ids::ConnId;
+    use crate::transport::mptcp::{self, Mptcp};
     use crate::transport::parallel_tcp::{Model, ParallelTcp, Paths};
     use crate::transport::tcp::Tcp;
     use crate::units::{Bytes, Time};
@@ -499,5 +501,39 @@ mod tests {
                 assert!((path.rate - rate).abs() < 1e-6, "{path:?}");
             }
         }
+    }
+
+    /// RFC 6356 by hand, all round trips 100 us: the first subflow's window is 11 segments; the second one has 9 in flight when
+    /// its third duplicate comes, which are halved to 4.5. With 4500 B for it, and not the 7500 that it counts until the
+    /// loss is repaired, an acknowledged segment brings the first one 1000 x 1000 x 11000 / 15500^2 B.
+    #[test]
+    fn a_window_in_recovery_counts_as_after_it() {
+        let tcp = Tcp {
+            mss: Bytes(1000),
+            handshake: false,
+            initial_window: crate::derived::Derived::Given(10),
+            delayed_ack: 1,
+            ..Tcp::default()
+        };
+        let mut host = FakeHost::pair(40_000);
+        let config = Mptcp {
+            subflows: 2,
+            join: super::super::Join::AtOnce,
+            coupling: Coupling::Lia,
+            tcp,
+            ..Mptcp::default()
+        };
+        let mut model = mptcp::Model::new(vec![config], &host.fabric());
+        host.start(&mut model, FLOW);
+        let packets = SUBFLOWS.map(|id| host.sends(&mut model, id, 10));
+        host.now = Time::from_us(100);
+        for (subflow, number) in [(0, 0), (1, 0), (1, 2), (1, 3), (1, 4)] {
+            let ack = host.receives(&mut model, &packets[subflow][number]);
+            host.answers(&mut model, &ack[0]);
+        }
+        let windows = SUBFLOWS.map(|id| model.senders.get(id).cwnd());
+        assert_eq!(windows, [11_000, 7_500]);
+        let increase = lia::increase(&model.outgoing.get(FLOW).terms, 11_000, 1000, 1000);
+        assert!((increase - 1e6 * 11_000.0 / (15_500.0 * 15_500.0)).abs() < 1e-9, "{increase}");
     }
 }

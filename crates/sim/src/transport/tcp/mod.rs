@@ -150,6 +150,9 @@ mod tests {
     use super::*;
     use crate::derived::Derived;
     use crate::engine::fake::FakeHost;
+    use crate::engine::packet::flag;
+    use crate::transport::tcp::congestion::d2tcp::D2tcp;
+    use crate::transport::tcp::congestion::dctcp::Dctcp;
     use crate::units::{Bytes, Time};
 
     const FLOW: ConnId = ConnId(0);
@@ -225,6 +228,61 @@ mod tests {
         let again = host.sends(&mut model, FLOW, 99);
         assert_eq!(numbers(&again), [3, 11]);
         assert_eq!(round(&mut host, &mut model, &again[0]), (10_000, 3_000));
+    }
+
+    /// Five duplicates take 1 to 3 for arrived. The acknowledgement of three shows that 3 was not: 4 is taken for arrived in
+    /// its place, and with two more duplicates 5 and 6: of seven from 3 to 9 four are in flight, and the window of five has room for 10.
+    #[test]
+    fn a_wrong_guess_passes_on_to_the_next_segment() {
+        let config = Tcp { delayed_ack: 1, duplicates: Duplicates::Sacks, ..Tcp::default() };
+        let (mut host, mut model, packets) = started_with(10, config);
+        for number in [1, 2, 4, 5, 6] {
+            round(&mut host, &mut model, &packets[number]);
+        }
+        let again = host.sends(&mut model, FLOW, 99);
+        assert_eq!(numbers(&again), [0]);
+        assert_eq!(round(&mut host, &mut model, &again[0]), (3_000, 5_000));
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [3]);
+        for (number, next) in [(7, &[][..]), (8, &[10])] {
+            assert_eq!(round(&mut host, &mut model, &packets[number]), (3_000, 5_000));
+            assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), next);
+        }
+    }
+
+    /// A timeout takes back what duplicates stood for: with a window of one segment one goes.
+    #[test]
+    fn a_timeout_ends_all_guesses() {
+        let config = Tcp { delayed_ack: 1, duplicates: Duplicates::Sacks, ..Tcp::default() };
+        let (mut host, mut model, packets) = started_with(10, config);
+        for number in [1, 2, 4, 5, 6] {
+            round(&mut host, &mut model, &packets[number]);
+        }
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [0]);
+        host.times_out(&mut model, FLOW);
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [0]);
+    }
+
+    /// D2TCP, by hand: the first of ten segments is acknowledged with a mark after 300 us. Nine are left, all of them in flight;
+    /// at 3/4 of the window of ten they take 9 / 7.5 round trips, which are the 360 us up to the deadline. So the exponent is
+    /// 1, and half of alpha = 1/4 goes.
+    #[test]
+    fn data_in_flight_is_still_to_be_sent() {
+        let dctcp = Dctcp { g: 0.0, initial_alpha: 0.25, proportional_reduction: false, ..Dctcp::default() };
+        let config = Tcp {
+            mss: Bytes(1000),
+            handshake: false,
+            initial_window: Derived::Given(10),
+            delayed_ack: 1,
+            congestion: D2tcp { dctcp, ..D2tcp::default() }.into(),
+            ..Tcp::default()
+        };
+        let mut host = FakeHost::pair(10_000);
+        let mut model = Model::new(vec![config], &host.fabric());
+        model.start(FLOW, Start { size: 10_000, key: 0, due: Time::from_us(660) }, &mut host);
+        let packets = host.sends(&mut model, FLOW, 99);
+        host.now = Time::from_us(300);
+        let marked = Packet { flags: packets[0].flags | flag::CE, ..packets[0] };
+        assert_eq!(round(&mut host, &mut model, &marked), (1_000, 8_750));
     }
 
     /// Karn: the acknowledgement of a segment that was sent twice, 100 us after the second time, is no sample, and the

@@ -346,6 +346,9 @@ mod tests {
         acknowledge(&mut model, &mut window, &ack(0.0));
         let stage = model.stage.expect("avoidance has begun");
         assert_eq!((stage.k, stage.w_max), (0.0, 70.0));
+        // Up to the 100 segments of before the timeout the window of Reno grows by alpha (section 4.3).
+        let grown = stage.w_est - 70.0;
+        assert!((grown - 0.9 / 1.7 / 70.0).abs() < 1e-9, "{grown}");
     }
 
     /// Section 5.8: time in which the window is not the limit does not count, and lets nothing grow.

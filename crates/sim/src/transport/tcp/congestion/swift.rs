@@ -398,4 +398,14 @@ mod tests {
         acknowledge(&mut model, &mut window, 2000, 19);
         assert_eq!(model.pacing_rate(), None);
     }
+
+    /// A round trip without decreases begins with a decrease alone: a delay of 40 us, a microsecond after an increase, takes
+    /// its 0.4 at once.
+    #[test]
+    fn an_increase_puts_no_decrease_off() {
+        let (mut model, mut window) = (Model::new(&plain()), window(10));
+        acknowledge(&mut model, &mut window, 1000, 19);
+        acknowledge(&mut model, &mut window, 1001, 40);
+        close(model.segments(&window), 10.1 * 0.6);
+    }
 }
