@@ -199,6 +199,7 @@ __all__ = [
     "Reno",
     "RepeatOrder",
     "Reply",
+    "Reported",
     "Route",
     "Routing",
     "Run",
@@ -1762,6 +1763,12 @@ class Mptcp(Model):
     receive_window: Covers = "flow"
     """Scope of `tcp.receive_window`."""
 
+    send_buffer: str | None = None
+    """Send buffer of each subflow, in whole segments: data is handed over to a subflow as long as its
+    buffer has room, and stays in it until the subflow has acknowledged it. Absent: data is a subflow's
+    when it sends it. A size, such as "64KiB", at least 1B, at most 64MiB.
+    """
+
     reinject: bool = True
     """Whether data that a subflow gives up, because its retransmission timer has expired, also goes to the
     others, as Linux does; RFC 8684, 3.3.6, leaves it to the sender.
@@ -1799,6 +1806,12 @@ class ParallelTcp(Model):
 
     partition: Partition = FrontBack()
     """The data that each of them sends next."""
+
+    send_buffer: str | None = None
+    """Send buffer of each connection, in whole segments: a connection claims data as long as its buffer
+    has room, and the data stays in it until it is acknowledged. Absent: a connection claims data when
+    it sends it. A size, such as "64KiB", at least 1B, at most 64MiB.
+    """
 
     tcp: Tcp = Tcp()
     """Settings of each connection's TCP. Receive windows are those of each connection."""
@@ -2550,6 +2563,9 @@ class DaqPort(Model):
 
     threshold: Threshold = "fixed"
     """The round trip that `ratio` counts in."""
+
+    reported: Reported = "class"
+    """The queue that a credit frame tells a sender of, which windows follow."""
 
     short_weight: int = 1
     """Share of the link for flows with a deadline while both classes have packets (paper: w_s / w_l =
@@ -4018,6 +4034,10 @@ MarkBy = Literal["port", "class", "none"]
 
 # The round trip that the threshold of urgency counts in; the paper does not specify it.
 Threshold = Literal["fixed", "measured"]
+
+# The queue that windows follow. The paper has "the queue length being experienced at the switch"
+# and a "queue for short flows" that is two.
+Reported = Literal["class", "experienced"]
 
 # The computation at each port for passing packets.
 Agent = RcpPort | D3Port | PdqPort | RacsPort | Literal["rcp", "d3", "pdq", "racs"]
