@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use crate::advice::{Advice, Unread};
 use crate::queue::Queue;
-use crate::scenario::{Entry, Scenario};
+use crate::scenario::{Connection, Entry, Scenario};
 use crate::transport::Transport;
+use crate::transport::tcp::congestion::Congestion;
 
 /// All advice on settings of a scenario that have no effect.
 pub fn advice(scenario: &Scenario) -> Vec<Advice> {
@@ -34,6 +35,8 @@ fn members(scenario: &Scenario) -> Vec<Advice> {
         let transport = scenario.transport_of(entry);
         let path = scenario.transport_path(entry);
         found.extend(unread(&path, transport.name(), transport, transport.unread()));
+        let sharing = |other: &&Entry| scenario.transport_path(other) == path;
+        found.extend(for_flows(&path, transport, scenario.traffic.iter().filter(sharing)));
         if let Transport::Central(_) = transport {
             let needs = "a controller of rates, such as asy";
             let fields = ["late", "late_limit", "idle"].map(|field| (field, of_rates, needs));
@@ -53,6 +56,33 @@ fn members(scenario: &Scenario) -> Vec<Advice> {
         found.extend(unread("controller", controller.name(), controller, controller.unread()));
     }
     found
+}
+
+/// Fields for kept connections, and for flows with deadlines, of which a transport's entries have none.
+fn for_flows<'s>(
+    path: &str,
+    transport: &Transport,
+    entries: impl Iterator<Item = &'s Entry> + Clone,
+) -> Vec<Advice> {
+    let kept = entries.clone().any(|entry| entry.connection == Connection::Kept);
+    let due = entries.clone().any(|entry| entry.deadline.is_some() || entry.deadlines.is_some());
+    let deadlines = "flows that have deadlines";
+    match transport {
+        Transport::Tcp(tcp) => {
+            let idle = [("idle_restart", kept, "kept connections, which have pauses")];
+            let mut found = unread(path, transport.name(), transport, Unread::among(idle));
+            if let Congestion::D2tcp(_) = tcp.congestion {
+                let exponents = ["min_exponent", "max_exponent", "late_exponent"];
+                let exponents = Unread::among(exponents.map(|field| (field, due, deadlines)));
+                found.extend(unread(&format!("{path}.tcp.congestion"), "d2tcp", &tcp.congestion, exponents));
+            }
+            found
+        }
+        Transport::D3(_) => {
+            unread(path, transport.name(), transport, Unread::among([("guard_rtts", due, deadlines)]))
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Fields that a member leaves unread and that do not have their defaults.

@@ -50,6 +50,26 @@ fn fields_that_others_leave_unread() {
 }
 
 #[test]
+fn fields_for_flows_that_there_are_none_of() {
+    let flow = "matrix.pairs = [[0, 1]]";
+    let leave = |path: &str| one(path, &format!("nothing: leave {} out", path.rsplit('.').next().unwrap()));
+    let idle = "transport.tcp.idle_restart = \"initial-window\"\n[[traffic]]\nname = \"a\"";
+    assert_eq!(read(&format!("{idle}\n{flow}")), leave("transport.tcp.idle_restart"));
+    assert_eq!(read(&format!("{idle}\nconnection = \"kept\"\n{flow}")), []);
+    for (settings, path) in [
+        ("transport.tcp.congestion.d2tcp.max_exponent = 3.0", "transport.tcp.congestion.d2tcp.max_exponent"),
+        ("transport.d3.guard_rtts = 2.0", "transport.d3.guard_rtts"),
+    ] {
+        let settings = format!("{settings}\n[[traffic]]\nname = \"a\"");
+        let own = |found: Vec<(String, String)>| -> Vec<_> {
+            found.into_iter().filter(|(at, _)| at == path).collect()
+        };
+        assert_eq!(own(read(&format!("{settings}\n{flow}"))), leave(path));
+        assert_eq!(own(read(&format!("{settings}\ndeadline = \"10ms\"\n{flow}"))), []);
+    }
+}
+
+#[test]
 fn marks_that_no_packet_takes() {
     let [tcp, ecn] = ["transport = \"tcp\"", "transport.tcp.ecn = true"];
     assert_eq!(with(&format!("{tcp}\nqueue = \"ecn\"")), one("queue.ecn", "queue = \"drop-tail\""));
