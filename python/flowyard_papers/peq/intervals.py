@@ -234,8 +234,8 @@ def _fewer_in_part(tables: Tables) -> Judgement:
 def _not_interrupted() -> str:
     return (
         "PDQ's part cannot fall, as it is none: every flow has 198 slots at first, and from slot "
-        f"{FROM + SHORT[-1]} on the flow that PDQ serves is due before, but for {interrupted(SHORT[-1]):.1g} of the sets "
-        "(interrupted), so that no newcomer interrupts it"
+        f"{FROM + SHORT[-1]} on the flow that PDQ serves is due before, but for {interrupted(SHORT[-1]):.1g} of the "
+        "sets (interrupted), so that no newcomer interrupts it"
     )
 
 
