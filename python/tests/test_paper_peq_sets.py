@@ -10,7 +10,7 @@ from flowyard import slotted, sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.sweeps.results import Sweep
-from flowyard_papers.peq import _edf, intervals, one_shot, optimal, racs, sjf
+from flowyard_papers.peq import _edf, _sets, intervals, one_shot, optimal, racs, sjf
 from flowyard_papers.peq._sets import most_in_time, never_falls
 
 FIGURES = {module.FIGURE.id: module.FIGURE for module in (one_shot, intervals, optimal, sjf, racs)}
@@ -119,6 +119,39 @@ def test_a_share_of_zero_cannot_fall_and_it_is_said(made):
     found = FIGURES["PEQ-F3.3"].claims["PEQ-F3.3.d"](tables)
     assert "0 at every interval and cannot fall" in found.reason
     assert "12 readings of servers, units and PDQ's rule were tried: it holds for" in found.reason
+
+
+def test_pdqs_flows_are_served_in_part_only_at_the_start():
+    """By hand: after 66 slots a flow of 154 is due in 154 slots, one of 66 in 198, as the largest newcomer.
+
+    From 66 to 96 slots 69 sizes of 197 are spared; at most one of 24 flows: 0.6497^24 + 24 x 0.3503 x 0.6497^23.
+    """
+    assert intervals.spared(66) == range(66, 155)
+    assert intervals.spared(96) == range(6, 135)
+    assert intervals.spared(0) == range(198, 199)
+    assert intervals.interrupted(30) == pytest.approx(3.20e-5 * (1 + 24 * 0.3503 / 0.6497), rel=0.01)
+    generation = {"interval": {"servers": 24, "slots": 5, "sets": 120, "busy": "add"}}
+    runs = [_sets.served(generation, _sets.ADVERSARIAL, {"pdq": {}}, replica=n) for n in range(60)]
+    in_part = pl.concat(runs).filter(~pl.col("done"), pl.col("sent") > 0)
+    assert len(in_part) > 0
+    assert (in_part["arrival_slot"] + in_part["sent"]).max() < 96
+
+
+def test_the_smallest_flows_are_the_share_that_is_served(made):
+    """By hand: 24 x^2 / 2 / 197 slots are 30 with sizes up to x = 22.2, 11.3 % of 197."""
+    assert intervals.smallest_served(30) == pytest.approx(11.3, abs=0.05)
+    rows = made["PEQ-F3.3"]["points"].filter(busy="add", interval=30)
+    served = rows["peq_percent"].item() + rows["peq_in_part_percent"].item()
+    assert served == pytest.approx(intervals.smallest_served(30), rel=0.1)
+
+
+def test_only_what_pdq_cannot_have_is_not_reproducible(made):
+    found = FIGURES["PEQ-F3.3"].claims["PEQ-F3.3.d"](made["PEQ-F3.3"])
+    assert "0.0004 of the sets (interrupted)" in found.calculation
+    shown = {reading for reading, one in found.readings if one.calculation}
+    assert shown == {
+        f"every server adds a flow; {unit}; PDQ with early termination" for unit in intervals.IN_PART.values()
+    }
 
 
 @pytest.mark.parametrize("unit", ["in_part_percent", "in_vain_percent"])

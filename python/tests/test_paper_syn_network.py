@@ -120,6 +120,26 @@ class TestBuffers:
             assert self.claims[claim]({"runs": runs}).verdict == verdict
             assert self.claims[claim]({"runs": runs.filter(system=SYN)}).verdict == NOT_REACHED
 
+    @pytest.mark.parametrize(
+        ("claim", "column", "low"), [("SYN-F8.b", "leaf_p99", 1.3), ("SYN-F9.a", "spine_recorded", 1.5)]
+    )
+    def test_single_traces(self, claim, column, low):
+        """Of three traces two are most of them, one is not."""
+        others = dict.fromkeys(("spine_mean", "leaf_trace_p99"), 1.0)
+        runs = pl.concat(
+            runs_of(others | {column: 1000.0}, others | {column: 1000.0 * low})
+            .filter(replica=0)
+            .with_columns(replica=pl.lit(n))
+            for n in range(3)
+        )
+        good = 1200.0 if column == "leaf_p99" else 1700.0
+        for count, verdict in ((1, FAIL), (2, PASS)):
+            some = pl.when(pl.col("system") == ONE, pl.col("replica") < count).then(good)
+            table = runs.with_columns(some.otherwise(pl.col(column)).alias(column))
+            single = dict(self.claims[claim]({"runs": table}).readings)[buffers.ONE_TRACE]
+            assert single.verdict == verdict
+            assert single.measured.startswith(f"{count} of 3 traces within")
+
     def test_readings_of_the_bucket(self):
         runs = runs_of({"leaf_mean": 1000.0}, {"leaf_mean": 1450.0})
         own = runs.filter(system=ONE)
