@@ -572,13 +572,13 @@ mod tests {
     }
 
     /// Ten packets come in each round trip of 46.875 us, but for the first and the last one: 15,000 B, where the link carries
-    /// 5859.
+    /// 5860.
     #[test]
     fn a_sender_hears_of_the_load_of_the_port() {
         for (class, deadline) in OF_CLASSES {
             let heard = heard(deadline, "rtt = \"46875ns\"");
             let most = heard.iter().map(|words| words[class].1).max().expect("it runs");
-            assert_eq!(most, (15_000 * u64::from(FULL_LOAD) / 5859) as u32, "class {class}");
+            assert_eq!(most, (15_000 * u64::from(FULL_LOAD) / 5860) as u32, "class {class}");
         }
     }
 
