@@ -36,6 +36,12 @@ def main() -> int:
     command += [word for pattern in options.file for word in ("--file", pattern)]
     listed = subprocess.run([*command, "--list"], cwd=TREE, check=True, capture_output=True, text=True)
     total = len(listed.stdout.splitlines())
+    if total == 0:
+        print(
+            f"no changes are possible in {' '.join(options.file)}: paths begin at the root, crates/sim/src",
+            file=sys.stderr,
+        )
+        return 1
     apart = max(1, total // max(1, options.sample))
     shard = f"{options.first % apart}/{apart}"
     print(

@@ -572,13 +572,29 @@ mod tests {
     }
 
     /// Ten packets come in each round trip of 46.875 us, but for the first and the last one: 15,000 B, where the link carries
-    /// 5859.
+    /// 5860.
     #[test]
     fn a_sender_hears_of_the_load_of_the_port() {
         for (class, deadline) in OF_CLASSES {
             let heard = heard(deadline, "rtt = \"46875ns\"");
             let most = heard.iter().map(|words| words[class].1).max().expect("it runs");
-            assert_eq!(most, (15_000 * u64::from(FULL_LOAD) / 5859) as u32, "class {class}");
+            assert_eq!(most, (15_000 * u64::from(FULL_LOAD) / 5860) as u32, "class {class}");
         }
+    }
+
+    /// A frame counts from the picosecond after the one at which it ends: at that instant its own event counts it, in the order
+    /// of events.
+    #[test]
+    fn a_frame_counts_once_its_end_is_past() {
+        let mut credits = Credits::new(vec![[9000; CLASSES]; 2], 1500, 64);
+        let link = LinkId(0);
+        credits.links[0].window = [0; CLASSES];
+        let frame = Frame { at: Time(100), order: 0, bytes: [1500, 3000], queue: [4500, 6000], load: 7 };
+        credits.under_way[link.reverse().index()].push(frame);
+        credits.hear(link, Time(100));
+        assert_eq!(credits.links[0].window, [0, 0]);
+        credits.hear(link, Time(101));
+        assert_eq!(credits.links[0].window, [1500, 3000]);
+        assert_eq!(credits.links[0].heard, [(4500, 7), (6000, 7)]);
     }
 }

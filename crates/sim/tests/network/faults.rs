@@ -241,6 +241,28 @@ fn hosts_with_several_ports_change_over() {
     }
 }
 
+/// So do answers: those of host 0, whose cables fail one after the other, leave by the one that is left.
+#[test]
+fn answers_change_their_port_too() {
+    let run = run(r#"
+        topology.bcube = { n = 4, k = 1 }
+        transport.tcp = { rto_min = "1ms", rto_initial = "2ms" }
+        [[traffic]]
+        name = "flows"
+        arrivals.at-once = {}
+        matrix.pairs = [[5, 0], [10, 0], [15, 0], [7, 0]]
+        sizes.fixed = "2MB"
+        [faults]
+        detection_delay = "100us"
+        events = [
+            { at = "500us", target.cable = ["host 0", "level 0 switch 0"], change = "down", lasts = "1ms" },
+            { at = "2500us", target.cable = ["host 0", "level 1 switch 0"], change = "down" },
+        ]
+        "#);
+    assert_eq!(run.flows("completed"), [1; 4]);
+    assert!(run.end() < 1_000 * common::MS, "nobody waits for a second");
+}
+
 /// Routes change while a connection has a whole path, whose first cable is down: it goes by that path whatever happens, and
 /// so by its first port, though its hosts have another one. Packets sent while the cable is down are lost.
 #[test]

@@ -492,7 +492,7 @@ mod tests {
         assert_eq!(ranks(&again), [(0, 5000)]);
     }
 
-    /// By bytes unsent, a packet counts itself and those behind it, and a probe those behind the last one sent.
+    /// By bytes unsent, a packet counts itself and those behind it.
     #[test]
     fn packets_may_say_how_much_is_not_sent() {
         let mut host = FakeHost::pair(5000);
@@ -500,13 +500,11 @@ mod tests {
             mss: Bytes(1000),
             initial_window: Derived::Given(3),
             remaining: Remaining::Unsent,
-            probe_after: 1,
             ..Pfabric::default()
         };
         let mut model = Model::new(vec![config], &host.fabric());
         host.start(&mut model, FLOW);
         assert_eq!(ranks(&host.sends(&mut model, FLOW, 9)), [(0, 5000), (1, 4000), (2, 3000)]);
-        assert_eq!(ranks(&host.expires(&mut model)), [(0, 2000)]);
     }
 
     /// The timer is that of the first packet that is missing: acknowledgements of later ones, at 10 us, leave it; that of
