@@ -252,9 +252,9 @@ FIGURE = Figure(
         f"Delays: every {EVERY_MS} ms a burst of {BURST_BYTES:,} B of other traffic joins a path's queue or does not, "
         "which is 2 ms of its link; at rest the same traffic comes evenly.",
         "Arrival-time matching selects a path for each segment, that of the engine a segment for each with room. "
-        f"The former is a model with the same paths, blocks and bursts: windows of {_least_delay.WINDOW} segments, full "
-        "from the beginning, no losses. How many segments may wait at their path the text does not say: one, all, or a "
-        "window.",
+        f"The former is a model with the same paths, blocks and bursts: windows of {_least_delay.WINDOW} segments, "
+        "full from the beginning, no losses. How many segments may wait at their path the text does not say: one, "
+        "all, or a window.",
         "A request is a range of a block that one connection sends in order. Chunks of idle paths have 16 segments.",
     ),
 )
