@@ -7,8 +7,10 @@ room takes a segment. Windows are full from the beginning (table 5.3), and nothi
 """
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import polars as pl
 
 SEGMENTS, WINDOW = 1370, 45
 SEGMENT_S, LINK_S, LINKS = 12e-6, 50e-6, 4
@@ -115,3 +117,20 @@ def mean_block_ms(
         end, now = sender.block(start, segments)
         took += end - start
     return 1000 * took / blocks
+
+
+def evenly(share: float, until_s: float) -> Others:
+    """Other traffic of this share of the last link's rate, a packet as long as a segment at a time."""
+    every = SEGMENT_S / share
+    return [(place * every, SEGMENT_S) for place in range(int(until_s / every))]
+
+
+def table(joining: Mapping[str, Callable[[int], Sequence[Others]]], draws: Iterable[int]) -> pl.DataFrame:
+    """The mean time of a block by condition, rule and draw, of the other traffic that each condition has in a draw."""
+    rows = [
+        (condition, rule, draw, mean_block_ms(rule, others(draw)))
+        for condition, others in joining.items()
+        for rule in RULES
+        for draw in draws
+    ]
+    return pl.DataFrame(rows, schema=["condition", "partition", "replica", "block_ms"], orient="row")

@@ -6,6 +6,7 @@ make delays jump; beside it the same paths at rest. The thesis states how the sc
 
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -28,7 +29,7 @@ PATHS, BLOCKS, BLOCK_BYTES = ("x", "y"), 20, 2_000_000
 # Rates of a path in Mbps; bursts of other traffic, half of the intervals have one, and the same load spread evenly.
 LOWEST, HIGHEST, EVERY_MS, UNTIL_MS = 200, 1000, 10, 2000
 BURST_BYTES = 250_000
-LINK_BPS, PACKET_BYTES = 1_000_000_000, 1500
+LINK_BPS = 1_000_000_000
 SPREAD_BPS = BURST_BYTES * 8 * 1000 // EVERY_MS // 2
 REPLICAS = 20
 FCT, REQUESTS = "fct_ms", "requests"
@@ -127,19 +128,15 @@ def _bursts_ms(source: random.Random) -> list[int]:
 
 
 def _joining(condition: str, draw: int) -> list[_least_delay.Others]:
-    """The traffic of `_others` for the model: bursts at the same instants, or a packet of 1500 B at a time."""
+    """The traffic of `_others` for the model: bursts at the same instants, or evenly."""
     if condition == JUMPING_DELAYS:
         source = random.Random(f"{draw}")
         return [[(at / 1e3, 8 * BURST_BYTES / LINK_BPS) for at in _bursts_ms(source)] for _ in PATHS]
-    every, count = 8 * PACKET_BYTES / SPREAD_BPS, UNTIL_MS * SPREAD_BPS // (8000 * PACKET_BYTES)
-    return [[(place * every, 8 * PACKET_BYTES / LINK_BPS) for place in range(count)] for _ in PATHS]
+    return [_least_delay.evenly(SPREAD_BPS / LINK_BPS, UNTIL_MS / 1e3) for _ in PATHS]
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run: the mean time of a block, and the mean number of ranges that its connections asked for.
-
-    The model of `_least_delay` has the same draws and gives mean times by rule.
-    """
+    """A row a run: the mean time of a block, and how many ranges its connections asked for; times of the model."""
     parts = []
     for place, condition in enumerate(CONDITIONS):
         sweep, keys = sweeps[f"condition-{place}"], ["partition", "draw"]
@@ -154,13 +151,9 @@ def tables(sweeps: Sweeps) -> Tables:
         parts.append(table.select(pl.lit(condition).alias("condition"), pl.all()).sort(keys[::-1]).collect())
     runs = pl.concat(parts).rename({"draw": "replica"})
     means = replica_means(runs, ["condition", "partition"], [FCT, REQUESTS])
-    models = [
-        (condition, rule, draw, _least_delay.mean_block_ms(rule, _joining(condition, draw)))
-        for condition in (STEADY_DELAYS, JUMPING_DELAYS)
-        for rule in _least_delay.RULES
-        for draw in runs["replica"].unique().sort()
-    ]
-    model = pl.DataFrame(models, schema=["condition", "partition", "replica", FCT], orient="row")
+    draws = runs["replica"].unique().sort().to_list()
+    joining = {name: partial(_joining, name) for name in (STEADY_DELAYS, JUMPING_DELAYS)}
+    model = _least_delay.table(joining, draws).rename({"block_ms": FCT})
     return {"runs": runs, "points": means, "model": model}
 
 
@@ -192,15 +185,14 @@ def _history(tables: Tables) -> Judgement:
 
 def _arrival(tables: Tables) -> Judgement:
     """The text's rule selects a path for each segment; beside it, as the engine has it, a segment for each path."""
-    conditions = (STEADY_DELAYS, JUMPING_DELAYS)
+    at = (STEADY_DELAYS, JUMPING_DELAYS)
     selected = {
-        f"a path is selected for {rule} (model)": _falls_behind(tables["model"], rule, *conditions)
+        f"a path is selected for {rule} (model)": _falls_behind(tables["model"], rule, *at)
         for rule in _least_delay.WAITING
     }
-    taken = _falls_behind(tables["runs"], ARRIVAL, *conditions).because(
+    taken = _falls_behind(tables["runs"], ARRIVAL, *at).because(
         "a path takes another segment whenever its window has room, whatever it is believed to need: estimates decide "
-        "which segment a path takes, not when, so that blocks end as under Front-Back; tried: bursts of 2 ms on a "
-        "round trip of 0.4 ms"
+        "which segment a path takes, not when; tried: bursts of 2 ms on a round trip of 0.4 ms"
     )
     return judge.by_reading(selected | {"a path with room takes a segment (packets)": taken})
 
@@ -259,11 +251,10 @@ FIGURE = Figure(
         f"Rates: each path's last link has {LOWEST} to {HIGHEST} Mbps, drawn anew every {EVERY_MS} ms or once.",
         f"Delays: every {EVERY_MS} ms a burst of {BURST_BYTES:,} B of other traffic joins a path's queue or does not, "
         "which is 2 ms of its link; at rest the same traffic comes evenly.",
-        "Arrival-time matching of the text selects a path for each segment, by running estimates of delays; that of "
-        "the engine lets each path that has room take a segment, by such estimates. The former is a model with the "
-        f"same paths, blocks and bursts: windows of {_least_delay.WINDOW} segments (65,535 B, table 5.3) that are full "
-        "from the beginning, no losses. How many segments may wait for room at the path selected for them the text "
-        "does not say: the next one; all, as a block is there at once; or a window.",
+        "Arrival-time matching selects a path for each segment, that of the engine a segment for each with room. "
+        f"The former is a model with the same paths, blocks and bursts: windows of {_least_delay.WINDOW} segments, "
+        "full from the beginning, no losses. How many segments may wait at their path the text does not say: one, "
+        "all, or a window.",
         "A request is a range of a block that one connection sends in order. Chunks of idle paths have 16 segments.",
     ),
 )
