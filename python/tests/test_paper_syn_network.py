@@ -138,7 +138,7 @@ class TestBuffers:
             table = runs.with_columns(some.otherwise(pl.col(column)).alias(column))
             single = dict(self.claims[claim]({"runs": table}).readings)[buffers.ONE_TRACE]
             assert single.verdict == verdict
-            assert single.measured.startswith(f"{count} of 3 traces within")
+            assert str(single.measured).startswith(f"{count} of 3 traces within")
 
     def test_readings_of_the_bucket(self):
         runs = runs_of({"leaf_mean": 1000.0}, {"leaf_mean": 1450.0})
