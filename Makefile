@@ -117,7 +117,7 @@ endif
 results-check: setup ## Make the cheap published figures again, in ten minutes, and compare; RESULTS_CHECK="--figure NDP-F6"
 	$(BIN)/python tools/results_check.py $(RESULTS_CHECK)
 
-# Two minutes a change on two processors.
+# Minutes a change: the engine and its tests compile anew.
 mutants: ## Change the engine in SAMPLE (60) places, one at a time, and list the changes that no test notices; needs cargo-mutants
 	$(PYTHON) tools/mutants.py --sample $(SAMPLE) $(MUTANTS)
 

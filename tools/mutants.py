@@ -43,11 +43,17 @@ def main() -> int:
         )
         return 1
     apart = max(1, total // max(1, options.sample))
-    shard = f"{options.first % apart}/{apart}"
-    print(
-        f"{total} changes are possible; this run tries every {apart}th, from number {options.first % apart} on"
-    )
-    command += ["--in-place", "--sharding", "round-robin", "--shard", shard, "--output", str(OUT)]
+    first = options.first % apart
+    print(f"{total} changes are possible; this run tries one in {apart}, from number {first} on", flush=True)
+    command += [
+        "--in-place",
+        "--sharding",
+        "round-robin",
+        "--shard",
+        f"{first}/{apart}",
+        "--output",
+        str(OUT),
+    ]
     code = subprocess.run(command, cwd=TREE, check=False).returncode
     print(
         f"{OUT / 'mutants.out'}: missed.txt, caught.txt, timeout.txt, the change in diff/, the tests' words in log/"

@@ -225,7 +225,7 @@ mod tests {
     use crate::topology::single_switch::SingleSwitch;
     use crate::units::Rate;
 
-    /// A host with a link of 10 Gbps sends to one of 1 Gbps. What a host is told is a share of its own link: a tenth.
+    /// A host with a link of 10 Gbps sends to one of 1 Gbps. The order names a share of its own link: a tenth.
     #[test]
     fn a_rate_is_a_share_of_the_own_link() {
         let mut fabric =

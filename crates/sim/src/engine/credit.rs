@@ -517,7 +517,7 @@ mod tests {
         assert_eq!(given, [[0, 0], [4500, 0], [4500, 9000], [0, 0]]);
     }
 
-    /// The words on both classes that a sender hears, one after the other: its twenty packets of 1500 B come to a switch each
+    /// The words of both classes that a sender receives, one after the other: its twenty packets of 1500 B come to a switch each
     /// 4.6875 us, at 2.56 Gbps, and leave each 12 us.
     fn heard(deadline: &str, queue: &str) -> Vec<[(u64, u32); CLASSES]> {
         let text = format!(

@@ -577,8 +577,8 @@ mod tests {
         assert_eq!(at, [20, 60, 100, 180].map(ms));
     }
 
-    /// A sender's count of pulls that it requests is of the whole connection: two packets that both say 3 bring three pulls
-    /// beside one for each, and one that says 5 brings two more.
+    /// A sender counts the pulls that it requests over its connection: two packets with a count of 3 bring three pulls
+    /// beside one for each, and one with 5 brings two more.
     #[test]
     fn requested_pulls_are_granted_once() {
         let config = Ndp { initial_window: Derived::Given(4), pull_ack: false, ..Ndp::default() };

@@ -445,7 +445,7 @@ mod tests {
     /// The receive window of the flow is four segments, which the first subflow takes. When the first of them is
     /// acknowledged, both may send the next one: the second does.
     #[test]
-    fn whoever_waits_for_the_receive_window_is_woken() {
+    fn subflows_that_wait_for_the_receive_window_are_woken() {
         let tcp = Tcp {
             mss: Bytes(1000),
             handshake: false,

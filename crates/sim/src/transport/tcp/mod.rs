@@ -266,7 +266,7 @@ mod tests {
     /// at 3/4 of the window of ten they take 9 / 7.5 round trips, which are the 360 us up to the deadline. So the exponent is
     /// 1, and half of alpha = 1/4 goes.
     #[test]
-    fn data_in_flight_is_still_to_be_sent() {
+    fn data_in_flight_counts_as_left() {
         let dctcp = Dctcp { g: 0.0, initial_alpha: 0.25, proportional_reduction: false, ..Dctcp::default() };
         let config = Tcp {
             mss: Bytes(1000),
