@@ -35,6 +35,7 @@ use crate::records::{self, Column, Definition, Table, Values, digest};
 use crate::scenario::Scenario;
 use crate::setup::Setup;
 use crate::traffic::EntrySummary;
+use crate::traffic::Traffic;
 use crate::units::Time;
 
 /// All that a run gives.
@@ -222,7 +223,7 @@ pub fn collect(
     let delivered = finished.flows.iter().map(|counts| counts.delivered_bytes);
     let metered = meter.finish(&finished.links, delivered, finished.end);
     let (observed, observed_summary) =
-        observed((recorders.sampler, recorders.distributions, recorders.captor), setup);
+        observed((recorders.sampler, recorders.distributions, recorders.captor), setup, finished);
     let rows = rows(setup, finished);
     let flows = flows_table(setup, &rows, &scenario.run);
     let links = links_table(&setup.fabric, &metered.links, measured::length(setup, finished));
@@ -302,12 +303,18 @@ fn faster_than_ideal(flows: &Table) -> Vec<String> {
 fn observed(
     (sampler, distributions, captor): (Option<Sampler>, Option<Distributions>, Option<Captor>),
     setup: &Setup,
+    finished: &Finished,
 ) -> (Observed, ObservedSummary) {
     let cut_off = |at: Option<Time>| at.map(|at| at.0);
     let samples = sampler.map(|sampler| (cut_off(sampler.cut_off()), sampler.into_table()));
     let histograms = distributions.map(|distributions| distributions.into_table());
     let captured = captor.map(|captor| {
-        let entry = |flow: FlowId| setup.traffic.flows[flow.index()].entry as usize;
+        let Traffic { flows, timed, .. } = &setup.traffic;
+        // Flows that are drawn during the run are behind those whose start was known.
+        let entry = |flow: FlowId| match flow.index().checked_sub(*timed) {
+            None => flows[flow.index()].entry as usize,
+            Some(late) => finished.late[late].entry as usize,
+        };
         (
             cut_off(captor.cut_off()),
             captor.into_cables(
