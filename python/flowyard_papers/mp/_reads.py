@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from flowyard import scenarios
+from flowyard import results
 from flowyard.sweeps import Axis, Plan, Sweep
 
 SCENARIO, READS = "incast-blocks", "reads"
@@ -47,7 +47,8 @@ def plan(
     if share is not None:
         varies["traffic.reads.sizes.fixed"] = [f"{share(n)}B" for n in servers]
     if requests:
-        scenario = tomllib.loads(scenarios.find(SCENARIO).read_text(encoding="utf-8"))
+        text, _, _ = results.source(SCENARIO)
+        scenario = tomllib.loads(text)
         scenario["traffic"].append({**REQUESTS, "sizes": {"fixed": requests}})
         varies[f"traffic.{REQUESTS['name']}.matrix.incast.senders"] = list(servers)
     numbers = Axis("servers", varies, labels=servers)

@@ -80,7 +80,7 @@ pub enum Reported {
     /// All that waits of the class: for flows with a deadline Q1.1 and Q1.2.
     #[default]
     Class,
-    /// What a packet like the one that leaves would wait for: Q1.1 alone if that one was urgent.
+    /// The queue that a packet like the one that leaves would meet: Q1.1 alone if that one was urgent.
     Experienced,
 }
 
