@@ -374,3 +374,28 @@ fn an_observer_of_ones_own_sees_the_network() {
     // Packets take 12 us: a look each microsecond misses nothing that lasts.
     assert_eq!(own.longest, most);
 }
+
+/// Flows that are drawn during the run are behind those whose start was known, with entries of their own.
+#[test]
+fn captured_packets_of_drawn_flows_have_their_entry_s_class() {
+    let run = run(r#"
+        topology.single-switch.hosts = 3
+        transport = "datagram"
+        observe.capture.links = ["*"]
+        [[traffic]]
+        name = "known"
+        arrivals = "at-once"
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "1KB"
+        [[traffic]]
+        name = "drawn"
+        arrivals.on-off = { probability = 0.3, slot = "12us", flows_each = 5 }
+        matrix = "uniform"
+        sizes.fixed = "1KB"
+        class = 5
+        "#);
+    let packets = run.0.observed.cables.iter().flat_map(|cable| &cable.packets);
+    let classes: BTreeSet<_> = packets.map(|packet| (packet.flow.0, packet.class)).collect();
+    let expected = (0..16).map(|flow| (flow, (flow > 0).then_some(5)));
+    assert_eq!(classes, expected.collect());
+}
