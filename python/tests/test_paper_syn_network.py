@@ -11,7 +11,7 @@ from flowyard import sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.sweeps import Axis, Plan, Sweep
-from flowyard_papers.syn import _met, _window, buffers, fabrics, latency, updates, waits
+from flowyard_papers.syn import _met, _traces, _window, buffers, fabrics, latency, updates, waits
 from flowyard_papers.syn import _rack as rack
 
 FIGURES = (buffers, fabrics, latency, updates, waits)
@@ -136,7 +136,7 @@ class TestBuffers:
         for count, verdict in ((1, FAIL), (2, PASS)):
             some = pl.when(pl.col("system") == ONE, pl.col("replica") < count).then(good)
             table = runs.with_columns(some.otherwise(pl.col(column)).alias(column))
-            single = dict(self.claims[claim]({"runs": table}).readings)[buffers.ONE_TRACE]
+            single = dict(self.claims[claim]({"runs": table}).readings)[_traces.ALONE]
             assert single.verdict == verdict
             assert str(single.measured).startswith(f"{count} of 3 traces within")
 

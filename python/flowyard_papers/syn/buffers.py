@@ -9,9 +9,11 @@ from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tabl
 from flowyard.sweeps import Plan, Sweep
 from flowyard_papers.syn import _met as met
 from flowyard_papers.syn import _rack as rack
+from flowyard_papers.syn import _traces as traces
 from flowyard_papers.syn import _window as windows
 from flowyard_papers.syn._judges import Judge
 from flowyard_papers.syn._leaf_spine import SERVERS
+from flowyard_papers.syn._traces import KEYS, LEAF, SERVER, SPINE, TIERS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -20,16 +22,10 @@ LOAD, TRACE_MS = 0.8, 100
 # ASY as the figures show it, and the readings of its bucket that have a verdict only.
 SHOWN = (rack.MMF, rack.ONE_PACKET)
 BUCKETS = (rack.ONE_PACKET, rack.ASY, rack.LOST, rack.PASSES, rack.DRAINS)
-SERVER, LEAF, SPINE = "servers", "leaves", "spines"
 # Readings of the length of a queue, and of what a percentile is taken of.
 RECORDED, OVER_TIME = "as recorded at each change", "average over time"
 OF_TRACE, OF_PORT = "of the trace averaged over all ports", "of one port"
-# The figures show one trace each; of ours, most are to have what it has.
-ONE_TRACE = "a trace of 100 ms by itself"
 UNBOUNDED = "ASY, no bound on what a late queue makes up for"
-# Whose ports these are.
-TIERS = {"host-leaf": SERVER, "leaf-host": LEAF, "leaf-spine": LEAF, "spine-leaf": SPINE}
-KEYS = ["system", "replica"]
 # The picture's means are over so many samples of each replica: single ones of slots are all of one phase.
 SAMPLE_US, BIN_MS = 100, 2
 
@@ -55,7 +51,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     """A row a run; and the traces of the systems that are shown, over all replicas."""
     sweep = sweeps["trace"]
-    samples = _samples(sweep, _window(scale).warm_up_ms)
+    samples = traces.samples(sweep, _window(scale).warm_up_ms)
     runs = _ports(sweep).join(_recorded(sweep), on=KEYS, validate="1:1")
     trace = samples.group_by(KEYS).agg(
         server_mean=pl.col(SERVER).mean(),
@@ -103,23 +99,6 @@ def _ports(sweep: Sweep) -> pl.DataFrame:
     return rows
 
 
-def _samples(sweep: Sweep, warm_up_ms: int) -> pl.DataFrame:
-    """The mean bytes of a server, of a leaf's port and of a spine's port at each instant."""
-    links = sweep.links.select("run", "id", "tier").with_columns(pl.col("id").cast(pl.UInt64))
-    start_ps = warm_up_ms * 10**9
-    samples = sweep.scan("samples").filter(pl.col("time_ps") > start_ps)
-    samples = samples.filter(pl.col("series").cast(pl.String).is_in(["queue_bytes", "backlog_bytes"]))
-    level = pl.col("tier").cast(pl.String).replace_strict(TIERS)
-    joined = samples.join(links, on=["run", "id"]).with_columns(level=level)
-    # A server holds what waits and what is in its port; a mean over links then sums both.
-    per_link = joined.group_by(*KEYS, "time_ps", "level").agg(
-        value=pl.col("value").sum() / pl.col("id").n_unique()
-    )
-    wide = per_link.collect().pivot("level", index=[*KEYS, "time_ps"], values="value")
-    time_ms = (pl.col("time_ps").cast(pl.Int64) - start_ps) / 1e9
-    return wide.select(*KEYS, SERVER, LEAF, SPINE, time_ms=time_ms).sort(*KEYS, "time_ms")
-
-
 def _ratio(column: str, low: float, high: float, asy: str) -> Judge:
     """ASY's mean, by the reading of that name, over SYN's."""
 
@@ -144,20 +123,6 @@ def _by_bucket(column: str, low: float, high: float) -> Judge:
     return lambda tables: judge.by_reading({reading: one(tables) for reading, one in judges.items()})
 
 
-def _trace_by_trace(tables: Tables, column: str, low: float, high: float) -> Judgement:
-    """ASY's value over SYN's in each replica, which is a trace of the same traffic."""
-    own = tables["runs"].filter(pl.col("system").is_in(SHOWN)).pivot("system", index="replica", values=column)
-    if not set(SHOWN) <= set(own.columns) or own.null_count().sum_horizontal().item():
-        return judge.not_reached("a system is missing")
-    ratios = sorted((own[rack.ONE_PACKET] / own[rack.MMF]).to_list())
-    within = sum(low <= ratio <= high for ratio in ratios)
-    return judge.judged(
-        2 * within > len(ratios),
-        f"{within} of {len(ratios)} traces within {low:g} to {high:g}; {ratios[0]:.3g} to {ratios[-1]:.3g}",
-        "most of them",
-    )
-
-
 def _leaf_p99(tables: Tables) -> Judgement:
     """F8.b: of a port, by each reading of the bucket, and of the trace that is averaged over all of them."""
     why = (
@@ -167,19 +132,19 @@ def _leaf_p99(tables: Tables) -> Judgement:
     )
     found = {_named(asy): _ratio("leaf_p99", 0.8, 1.25, asy)(tables).because(why) for asy in BUCKETS}
     of_trace = _ratio("leaf_trace_p99", 0.8, 1.25, rack.ONE_PACKET)(tables)
-    single = _trace_by_trace(tables, "leaf_p99", 0.8, 1.25)
-    return judge.by_reading(found | {OF_TRACE: of_trace, ONE_TRACE: single})
+    single = traces.one_by_one(tables, "leaf_p99", 0.8, 1.25)
+    return judge.by_reading(found | {OF_TRACE: of_trace, traces.ALONE: single})
 
 
 def _spine_mean(tables: Tables) -> Judgement:
     """F9.a: of the length as it is recorded, and over time; the latter by each reading of the bucket."""
-    single = _trace_by_trace(tables, "spine_recorded", 1.6, 2.5)
+    single = traces.one_by_one(tables, "spine_recorded", 1.6, 2.5)
     why = (
         "tried: every reading of the bucket, and the average over time, which is shorter for each of them. The paper "
         f"has one trace of 100 ms: {single.measured}"
     )
     found = {RECORDED: _ratio("spine_recorded", 1.6, 2.5, rack.ONE_PACKET)(tables).because(why)}
-    found[ONE_TRACE] = single
+    found[traces.ALONE] = single
     found[OVER_TIME] = _ratio("spine_mean", 1.6, 2.5, rack.ONE_PACKET)(tables)
     for asy in BUCKETS[1:]:
         for reading, column in ((RECORDED, "spine_recorded"), (OVER_TIME, "spine_mean")):
