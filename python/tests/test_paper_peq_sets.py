@@ -10,7 +10,7 @@ from flowyard import slotted, sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.sweeps.results import Sweep
-from flowyard_papers.peq import _edf, _sets, intervals, one_shot, optimal, racs, sjf
+from flowyard_papers.peq import _edf, _served, _sets, intervals, one_shot, optimal, racs, sjf
 from flowyard_papers.peq._sets import most_in_time, never_falls
 
 FIGURES = {module.FIGURE.id: module.FIGURE for module in (one_shot, intervals, optimal, sjf, racs)}
@@ -126,10 +126,10 @@ def test_pdqs_flows_are_served_in_part_only_at_the_start():
 
     From 66 to 96 slots 69 sizes of 197 are spared; at most one of 24 flows: 0.6497^24 + 24 x 0.3503 x 0.6497^23.
     """
-    assert intervals.spared(66) == range(66, 155)
-    assert intervals.spared(96) == range(6, 135)
-    assert intervals.spared(0) == range(198, 199)
-    assert intervals.interrupted(30) == pytest.approx(3.20e-5 * (1 + 24 * 0.3503 / 0.6497), rel=0.01)
+    assert _served.spared(66) == range(66, 155)
+    assert _served.spared(96) == range(6, 135)
+    assert _served.spared(0) == range(198, 199)
+    assert _served.interrupted(30) == pytest.approx(3.20e-5 * (1 + 24 * 0.3503 / 0.6497), rel=0.01)
     generation = {"interval": {"servers": 24, "slots": 5, "sets": 120, "busy": "add"}}
     runs = [_sets.served(generation, _sets.ADVERSARIAL, {"pdq": {}}, replica=n) for n in range(60)]
     in_part = pl.concat(runs).filter(~pl.col("done"), pl.col("sent") > 0)
@@ -139,10 +139,10 @@ def test_pdqs_flows_are_served_in_part_only_at_the_start():
 
 def test_the_smallest_flows_are_the_share_that_is_served(made):
     """By hand: 24 x^2 / 2 / 197 slots are 30 with sizes up to x = 22.2, 11.3 % of 197."""
-    assert intervals.smallest_served(30) == pytest.approx(11.3, abs=0.05)
+    assert _served.smallest_served(30) == pytest.approx(11.3, abs=0.05)
     rows = made["PEQ-F3.3"]["points"].filter(busy="add", interval=30)
     served = rows["peq_percent"].item() + rows["peq_in_part_percent"].item()
-    assert served == pytest.approx(intervals.smallest_served(30), rel=0.1)
+    assert served == pytest.approx(_served.smallest_served(30), rel=0.1)
 
 
 def test_only_what_pdq_cannot_have_is_not_reproducible(made):
@@ -172,7 +172,7 @@ def test_each_reading_of_flows_served_in_part(made, unit):
 def test_flows_served_in_part_in_each_unit(made):
     row = made["PEQ-F3.3"]["runs"].filter(busy="add", interval=30).row(0, named=True)
     # 4000 slots, of which a set takes 30: 133 sets.
-    assert row["peq_flows"] == 133 * intervals.SERVERS
+    assert row["peq_flows"] == 133 * _served.SERVERS
     in_part = row["peq_in_part_percent"] / 100 * row["peq_flows"]
     done = row["peq_percent"] / 100 * row["peq_flows"]
     assert row["peq_in_part_flows"] == pytest.approx(in_part / 4000)

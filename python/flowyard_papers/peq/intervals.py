@@ -22,23 +22,20 @@ from flowyard.papers.judge import (
     within,
 )
 from flowyard.sweeps.plan import ModelPlan
+from flowyard_papers.peq import _served
+from flowyard_papers.peq._served import SERVERS, SHORT
 from flowyard_papers.peq._sets import ADVERSARIAL, NAMES, draw_schemes, never_falls, served, sets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-SERVERS = 24
-# The thesis's, and longer ones on the way to a single release.
-SHORT, LONG = (5, 10, 15, 20, 25, 30), (100, 300, 1000)
+# Longer ones than the thesis's, on the way to a single release.
+LONG = (100, 300, 1000)
 SCHEMES: dict[str, dict[str, Any]] = {
     "peq": {"peq": {}},
     "pdq": {"pdq": {}},
     "pdq_expired": {"pdq": {"early_termination": "expired"}},
 }
-# Sizes, and the slots that a flow of no size would have (ADVERSARIAL).
-SIZES_RUN, AT_ZERO = range(2, 199), 297
-# The age of a set from which on its flows keep newcomers from interrupting PDQ.
-FROM = 66
 # What a busy server does, as the thesis has it first.
 BUSY = {"add": "every server adds a flow", "skip": "busy servers pass their turn"}
 # Of what the flows that are served in part and fail are counted.
@@ -177,38 +174,6 @@ def _one_release(tables: Tables) -> Judgement:
     return together(parts) if parts else not_reached("no interval of 1000 slots or more")
 
 
-def spared(age: int) -> range:
-    """Sizes of flows that at this age can still be in time and are due no later than a flow that starts now can be.
-
-    A flow has 297 - size / 2 slots at first: 198 at least, which is what every newcomer has.
-    """
-    least = min(AT_ZERO - size / 2 for size in SIZES_RUN)
-    ranks = [size for size in SIZES_RUN if size <= AT_ZERO - size / 2 - age <= least]
-    return range(ranks[0], ranks[-1] + 1) if ranks else range(0)
-
-
-def interrupted(interval: int) -> float:
-    """The chance that a set leaves room for a newcomer that goes ahead of the flow which PDQ serves.
-
-    PDQ serves who is due first of those that can be in time. While a flow is there that is spared at its age, who is
-    served is due no later than any newcomer, which does not interrupt it then, nor later. One set is always
-    between FROM and FROM + interval slots old. Of its flows that are spared all that time at most one can have been
-    served: two of them take longer.
-    """
-    both = set(spared(FROM)) & set(spared(FROM + interval))
-    assert 2 * min(both) > FROM + interval
-    p = len(both) / len(SIZES_RUN)
-    return float((1 - p) ** SERVERS + SERVERS * p * (1 - p) ** (SERVERS - 1))
-
-
-def smallest_served(interval: int) -> float:
-    """The share of flows, in percent, that the link can serve if it takes the smallest of each set.
-
-    Of sizes up to x there are SERVERS x^2 / 2 / 197 slots of work in each set, and the interval has that many slots.
-    """
-    return float(100 * (2 * interval * len(SIZES_RUN) / SERVERS) ** 0.5 / len(SIZES_RUN))
-
-
 def _fewer_in_part(tables: Tables) -> Judgement:
     """Flows served in part that fail: a verdict for each server, unit and rule of PDQ."""
     found = {}
@@ -217,7 +182,7 @@ def _fewer_in_part(tables: Tables) -> Judgement:
         one = together(parts)
         # Both have to fall, and one of them cannot.
         if busy == "add" and pdq == "pdq" and parts[1].verdict == FAIL:
-            one = one.not_reproducible(_not_interrupted())
+            one = one.not_reproducible(_served.not_interrupted())
         found[f"{title}; {unit}; PDQ {rule} early termination"] = one
     met = [name for name, one in found.items() if one.verdict == PASS]
     own = next(iter(found))
@@ -225,18 +190,10 @@ def _fewer_in_part(tables: Tables) -> Judgement:
         f"it holds for {' and for '.join(met)}" if met else "it holds for none"
     )
     if found[own].verdict == FAIL:
-        ends = " and ".join(f"{smallest_served(x):.3g} % at {x}" for x in (SHORT[0], SHORT[-1]))
+        ends = " and ".join(f"{_served.smallest_served(x):.3g} % at {x}" for x in (SHORT[0], SHORT[-1]))
         why = f"PEQ serves the smallest flows; the link can take {ends} (smallest_served), and the rest never begin"
         found[own] = found[own].because(f"{found[own].reason}. {why}. {tried}")
     return by_reading(found)
-
-
-def _not_interrupted() -> str:
-    return (
-        "PDQ's part cannot fall, as it is none: every flow has 198 slots at first, and from slot "
-        f"{FROM + SHORT[-1]} on the flow that PDQ serves is due before, but for {interrupted(SHORT[-1]):.1g} of the "
-        "sets (interrupted), so that no newcomer interrupts it"
-    )
 
 
 def _in_part(tables: Tables, column: str, unit: str) -> Judgement:
