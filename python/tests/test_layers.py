@@ -24,20 +24,21 @@ ROOMS = re.findall(r"^    (\w+)(?:/|\.py)", LISTED, re.MULTILINE)
 FOR_STUDIES = "analysis papers prototypes results slotted sweeps table theory topology"
 
 
-def imports(tree: ast.AST, package: str = "flowyard") -> Iterator[str]:
-    """The modules that a file imports, at its head or within functions, without those that only types need.
+def imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """The imports of a file, at its head or within functions, without those that only types need.
 
-    Of a package itself, its modules and names may be imported: both are told.
+    Yields:
+        Modules, each with the name that is imported from it; without a name where the module itself is.
     """
     for node in ast.iter_child_nodes(tree):
         match node:
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 continue
             case ast.ImportFrom(module=str(module), names=names):
-                yield from (f"{module}.{name.name}" if module == package else module for name in names)
+                yield from ((module, name.name) for name in names)
             case ast.Import(names=names):
-                yield from (name.name for name in names)
-        yield from imports(node, package)
+                yield from ((name.name, "") for name in names)
+        yield from imports(node)
 
 
 def room(path: Path) -> str:
@@ -51,11 +52,12 @@ def upwards(path: Path, source: str) -> list[str]:
     place = {name: number for number, name in enumerate(ROOMS)}
     assert room(path) in place, f"docs/architecture.md has no room for {path.name}"
     found = []
-    for name in imports(ast.parse(source)):
-        top, _, rest = name.partition(".")
+    for module, name in imports(ast.parse(source)):
+        # Of the package itself, its modules and its names may be imported.
+        top, _, rest = (f"{module}.{name}" if module == "flowyard" else module).partition(".")
         other = "commands" if rest.endswith(".command") else rest.partition(".")[0]
         if top == "flowyard" and other in place and place[other] > place[room(path)]:
-            found.append(f"{path.relative_to(PACKAGE)} imports {name}")
+            found.append(f"{path.relative_to(PACKAGE)} imports {top}.{rest}")
     return found
 
 
@@ -126,22 +128,11 @@ def circles(files: Mapping[str, str]) -> list[str]:
 
 def modules_used(source: str, files: Container[str]) -> set[str]:
     """The modules among the files that a source imports; the package itself finds its names late."""
-    found = set()
-    for node in without_types(ast.parse(source)):
-        match node:
-            case ast.ImportFrom(module=str(module), names=names):
-                found |= {inner if (inner := f"{module}.{name.name}") in files else module for name in names}
-            case ast.Import(names=names):
-                found |= {name.name for name in names}
+    found = {
+        inner if (inner := f"{module}.{name}") in files else module
+        for module, name in imports(ast.parse(source))
+    }
     return {name for name in found if name in files and name != "flowyard"}
-
-
-def without_types(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a module without the imports that only types need."""
-    for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"):
-            yield node
-            yield from without_types(node)
 
 
 def test_no_files_import_each_other_in_a_circle():

@@ -25,7 +25,7 @@ def test_a_packet_alone():
 def test_urgent_packets_go_first():
     """Six full packets each, in step. Of the flow due in 30 ms, though it is first, one is sent before the other's.
 
-    What is due in 9 ms has 277 us less when it is sent, and is urgent.
+    A packet that is due in 9 ms has 277 us less when it is sent, and is urgent.
     """
     later, urgent = ends_us([6 * 1460, 6 * 1460], [30.0, 9.0])
     assert urgent == pytest.approx(OPEN_US + WAY_US + 6 * 12)

@@ -118,7 +118,7 @@ def test_the_reason_has_what_it_would_be_without_timeouts():
 
 
 def test_the_reason_has_each_seed_with_its_own_load():
-    """The seed whose flows happen to be more is told; tables without loads have none to tell."""
+    """The reason names the seed whose flows happen to be more; tables without loads name none."""
     tables = link([(1.0, 1.0), (1.05, 1.018)])
     own = pl.when(replica=0).then(0.88).otherwise(0.79).alias(pfabric.REALISED)
     found = NEAR_SRPT({"link": tables["link"].with_columns(own)})

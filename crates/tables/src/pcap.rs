@@ -2,8 +2,8 @@
 //!
 //! Packets begin with an IPv4 header (link type 101, raw IP). Host n has the address 10.0.0.0 + n + 1. The
 //! flow's number gives its sender's port; the receiver's is 5001 for TCP and 49152 for UDP, and the next ones
-//! for further connections of the same flow. The class of a packet is a class selector in the DSCP. Payload is cut off: the headers are in the file, the length on
-//! the wire is in each record. Source of the format: the Internet-Draft draft-ietf-opsawg-pcap.
+//! for further connections of the same flow. The class of a packet is a class selector in the DSCP. Payload is cut
+//! off: the headers are in the file, the length on the wire is in each record. Source of the format: the Internet-Draft draft-ietf-opsawg-pcap.
 
 use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use flowyard_sim::ids::NodeId;

@@ -44,6 +44,14 @@ def draw(
     return 8 * sizes / LINK_BPS, np.maximum(due, 3e-3) if reading == FLOORED else due
 
 
+def draw_rounds(
+    senders: int, mean_kb: int, reading: str, rounds: int
+) -> tuple[np.random.Generator, Values, Values]:
+    """Rounds of answers, the same at each call: times at line rate and deadlines, and the generator for other draws."""
+    chance = np.random.default_rng([2014, senders, mean_kb])
+    return chance, *draw(chance, (rounds, senders), 1000 * mean_kb, reading)
+
+
 def processor_sharing(service: Values, due: Values) -> Flags:
     """Those that are there share the link equally: the k-th to end waits for k sizes of the rest."""
     order = np.argsort(service, axis=1)
@@ -92,8 +100,7 @@ RULES: Mapping[str, Callable[[Values, Values], Flags]] = {
 
 def share(rule: str, senders: int, mean_kb: int, reading: str, rounds: int = 2000) -> float:
     """In time by a rule, in percent."""
-    chance = np.random.default_rng([2014, senders, mean_kb])
-    service, due = draw(chance, (rounds, senders), 1000 * mean_kb, reading)
+    _, service, due = draw_rounds(senders, mean_kb, reading, rounds)
     return 100 * float(RULES[rule](service, due).mean())
 
 
@@ -102,8 +109,7 @@ def starved(share_of_link: float, senders: int, mean_kb: int, reading: str, roun
 
     Every flow may wait until the latest deadline of its round: then serving the shortest first has the most in time.
     """
-    chance = np.random.default_rng([2014, senders, mean_kb])
-    service, due = draw(chance, (rounds, senders), 1000 * mean_kb, reading)
+    _, service, due = draw_rounds(senders, mean_kb, reading, rounds)
     ends = np.sort(service, axis=1).cumsum(axis=1) / share_of_link
     return 100 * float((ends <= due.max(axis=1, keepdims=True)).mean())
 

@@ -18,8 +18,8 @@ AGGREGATOR, SHORT, LONG = 0, "short", "long"
 
 # The schemes of the paper; DAQ with the weights as the text has them, short : long, and the other way round (DAQ-X1).
 DAQ, DAQ_SHORT, D3, RCP = "DAQ", "DAQ, 100:1", "D3", "RCP"
-# What the paper leaves open of its schemes: DAQ's queue target Q, when a window is sent, and which queue is compared
-# with Q; D3's constants.
+# Choices that the paper leaves open: DAQ's queue target Q, when a window is sent, and which queue is compared with Q;
+# D3's constants.
 DAQ_LARGE, DAQ_ROUNDS, DAQ_MET = "DAQ, Q 1 MB", "DAQ, a window a round", "DAQ, the queue met"
 D3_PLAIN, D3_GUARDED = "D3, gains 0.1 and 1, no guard", "D3, gains 0.1 and 1"
 # Others: RCP whose constants fit the rack, and what the simulator has besides.

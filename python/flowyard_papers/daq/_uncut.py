@@ -14,7 +14,7 @@ from itertools import count
 
 import numpy as np
 
-from flowyard_papers.daq._models import LINK_BPS, RATIO, RTT_S, draw
+from flowyard_papers.daq._models import LINK_BPS, RATIO, RTT_S, draw_rounds
 
 PAYLOAD, HEADER, CONTROL = 1460, 40, 40
 FULL = PAYLOAD + HEADER
@@ -130,8 +130,7 @@ def ends(
 @cache
 def share(senders: int, mean_kb: int, reading: str, *, by_rounds: bool = False, rounds: int = 200) -> float:
     """In time, in percent, over rounds of answers with sizes and deadlines drawn anew."""
-    chance = np.random.default_rng([2014, senders, mean_kb])
-    service, due = draw(chance, (rounds, senders), 1000 * mean_kb, reading)
+    chance, service, due = draw_rounds(senders, mean_kb, reading, rounds)
     starts = chance.uniform(0, JITTER_S, service.shape)
     sizes = (service / BYTE_S).astype(int)
     met = [

@@ -1,7 +1,7 @@
 """Section 5.2.1: the settings of three studies of Incast that the thesis lists, as stated there, under plain TCP."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -42,7 +42,10 @@ SETTINGS: Mapping[str, Setting] = {
 }
 # Both sizes as settings of their own, as the others have theirs.
 APART = "FUSO, each size by itself"
-RUN: Mapping[str, Setting] = {**SETTINGS, APART: Setting(280, (50, 500), 128, (1, 2, 3, 4, 5), 10)}
+RUN: Mapping[str, Setting] = {
+    **SETTINGS,
+    APART: replace(SETTINGS["FUSO"], units_kb=(50, 500), background_kb=0),
+}
 # Beside goodput of the reads that of all that the client gets.
 EVERYTHING = "everything_mbps"
 

@@ -13,14 +13,13 @@ from flowyard_papers.syn import _traces as traces
 from flowyard_papers.syn import _window as windows
 from flowyard_papers.syn._judges import Judge
 from flowyard_papers.syn._leaf_spine import SERVERS
-from flowyard_papers.syn._traces import KEYS, LEAF, SERVER, SPINE, TIERS
+from flowyard_papers.syn._traces import KEYS, LEAF, SERVER, SHOWN, SPINE, TIERS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 LOAD, TRACE_MS = 0.8, 100
 # ASY as the figures show it, and the readings of its bucket that have a verdict only.
-SHOWN = (rack.MMF, rack.ONE_PACKET)
 BUCKETS = (rack.ONE_PACKET, rack.ASY, rack.LOST, rack.PASSES, rack.DRAINS)
 # Readings of the length of a queue, and of what a percentile is taken of.
 RECORDED, OVER_TIME = "as recorded at each change", "average over time"

@@ -149,7 +149,7 @@ pub trait Settings {
     }
 
     /// If so, its thresholds for bytes that arrived on that link; the second link is the reverse direction. Room for
-    /// bytes under way is for the longest packets.
+    /// bytes in flight is for the longest packets.
     fn thresholds(&self, link: &Link, back: &Link, full_packet: u64, longest_packet: u64) -> Thresholds {
         let _ = (link, back, full_packet, longest_packet);
         Thresholds::NONE

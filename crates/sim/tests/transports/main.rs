@@ -31,4 +31,5 @@ mod slots;
 mod swift;
 mod tcp;
 mod two_flows;
+mod two_hosts;
 mod windows;

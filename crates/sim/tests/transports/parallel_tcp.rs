@@ -2,40 +2,14 @@
 //! partition must leave.
 
 use crate::common::{MS, Run, cells, read, run, run_with};
+use crate::two_hosts::{CONTROL_BITS, MSS, PACKET_BITS, bits, cables};
 
-const MSS: u64 = 1460;
-const PACKET_BITS: u64 = 12_000;
-const CONTROL_BITS: u64 = 320;
 const PARTITIONS: [&str; 6] =
     ["front-back", "divide", "proportional", "arrival-time", "last-idle", "in-order"];
 
-/// Two hosts with two cables of 1 ms between them, of these rates in Mbps; windows never limit.
+/// A flow over two cables of these rates in Mbps.
 fn two_cables(rates: [u64; 2], partition: &str, segments: u64) -> Run {
-    run(&format!(
-        r#"
-        # Acknowledgements of both paths come at the same instants, and chunks go by their order.
-        run.ties = "link"
-        transport.parallel-tcp = {{ partition = {partition}, tcp = {{ initial_window = 100000, receive_window = "1GB", delayed_ack = 1 }} }}
-        routing.balancer.nix.search = "first"
-        queue = "infinite"
-        [topology.explicit]
-        hosts = ["a", "b"]
-        cables = [{{ ends = ["a", "b"], rate = "{}Mbps", delay = "1ms" }}, {{ ends = ["a", "b"], rate = "{}Mbps", delay = "1ms" }}]
-        [[traffic]]
-        name = "block"
-        arrivals.at-once = {{}}
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "{}B"
-        "#,
-        rates[0],
-        rates[1],
-        segments * MSS
-    ))
-}
-
-/// Picoseconds of so many bits at so many Mbps.
-fn bits(number: u64, mbps: u64) -> u64 {
-    number * 1_000_000 / mbps
+    cables(&rates, &format!("parallel-tcp = {{ partition = {partition}, TCP }}"), segments)
 }
 
 /// When each segment of a block has arrived that each path takes as soon as it is free: each path shakes hands by itself.
@@ -226,7 +200,7 @@ fn a_path_holds_the_data_that_it_has_claimed() {
     assert!(run.flow("fct_ps") > 101 * MS, "it waits for the path to come back");
 }
 
-/// What is wrong with a scenario, as the user reads it.
+/// The messages name the field and the bound.
 #[test]
 fn more_paths_than_exist_are_refused() {
     let problems = |settings: &str, sizes: &str| {

@@ -2,41 +2,7 @@
 //! buffer in a round trip, and data that it has been handed over waits for it.
 
 use crate::common::{MS, Run, cells, read, run};
-
-const MSS: u64 = 1460;
-const PACKET_BITS: u64 = 12_000;
-const CONTROL_BITS: u64 = 320;
-
-/// Picoseconds of so many bits at so many Mbps.
-fn bits(number: u64, mbps: u64) -> u64 {
-    number * 1_000_000 / mbps
-}
-
-/// A flow of so many segments between two hosts with a cable of 1 ms for each of these rates in Mbps. Windows never limit.
-fn cables(rates: &[u64], transport: &str, segments: u64) -> Run {
-    let tcp = r#"tcp = { initial_window = 100000, receive_window = "1GB", delayed_ack = 1 }"#;
-    let cable = |rate: &u64| format!(r#"{{ ends = ["a", "b"], rate = "{rate}Mbps", delay = "1ms" }}"#);
-    let cables: Vec<String> = rates.iter().map(cable).collect();
-    run(&format!(
-        r#"
-        run.ties = "link"
-        transport = {{ {} }}
-        routing.balancer.nix.search = "first"
-        queue = "infinite"
-        [topology.explicit]
-        hosts = ["a", "b"]
-        cables = [{}]
-        [[traffic]]
-        name = "block"
-        arrivals.at-once = {{}}
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "{}B"
-        "#,
-        transport.replace("TCP", tcp),
-        cables.join(", "),
-        segments * MSS
-    ))
-}
+use crate::two_hosts::{CONTROL_BITS, MSS, PACKET_BITS, bits, cables};
 
 fn of(run: &Run, column: &str) -> Vec<u64> {
     cells(run.0.connections.as_ref().expect("connections"), column).into_iter().flatten().collect()
@@ -156,7 +122,7 @@ fn what_waits_on_a_dead_path_goes_to_the_others() {
     }
 }
 
-/// What is wrong with a scenario, as the user reads it.
+/// The message names the field, the value and the bound.
 #[test]
 fn a_buffer_below_a_segment_is_refused() {
     for transport in ["mptcp", "parallel-tcp"] {

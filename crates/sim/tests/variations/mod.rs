@@ -192,7 +192,7 @@ fn others() -> Vec<Variation> {
             "single-switch-tcp-blocks",
             vec![("/traffic/0/matrix", json!({"pairs": [[1, 0], [2, 0], [3, 4], [5, 4]]}))],
         ),
-        // So busy that flows of the window are under way for long behind it.
+        // So busy that flows of the window are not complete until long after it.
         (
             "MeasureWindow.drain",
             "window-given",

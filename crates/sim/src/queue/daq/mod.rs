@@ -105,7 +105,7 @@ impl State {
         self.robin.next(heads)
     }
 
-    /// Bytes of the queue that a sender is told of when a packet of its class, urgent or not, has left.
+    /// Bytes of the queue that the credit frame reports to the sender of a packet of that class, urgent or not, that has left.
     fn told(&self, class: usize, urgent: bool) -> u64 {
         if urgent && self.reported == Reported::Experienced { self.urgent.bytes() } else { self.bytes(class) }
     }
