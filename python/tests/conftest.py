@@ -72,15 +72,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def interruptible() -> Iterator[None]:
-    """Ctrl-C as a terminal has it, for tests and the processes that they start, however the tests were started.
+    """Ctrl-C and a hang-up as a terminal has them, for tests and the processes that they start, however the tests were started.
 
-    In the background, as by `nohup ... &`, a shell has SIGINT ignored, and Python leaves it so.
+    In the background, as by `nohup ... &`, a shell has SIGINT ignored and nohup SIGHUP, and Python leaves both so.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.SIG_IGN:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGHUP)}
+    if before[signal.SIGINT] is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if before[signal.SIGHUP] is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture
