@@ -72,7 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def interruptible() -> Iterator[None]:
-    """Ctrl-C and a hang-up as a terminal has them, for tests and the processes that they start, however the tests were started.
+    """Ctrl-C and a hang-up as a terminal has them, for tests and their processes, however the tests were started.
 
     In the background, as by `nohup ... &`, a shell has SIGINT ignored and nohup SIGHUP, and Python leaves both so.
     """
