@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use flowyard_sim::balancer::Balancer;
 use flowyard_sim::balancer::nix::Nix;
-use flowyard_sim::engine::path::{Choose, Opening};
-use flowyard_sim::engine::paths::Paths;
+use flowyard_sim::engine::contract::path::{Choose, Opening};
+use flowyard_sim::engine::contract::paths::Paths;
 use flowyard_sim::ids::{ConnId, NodeId};
 use flowyard_sim::random::{Purpose, Stream};
 use flowyard_sim::routing::Routes;

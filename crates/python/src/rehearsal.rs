@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use flowyard_sim::checked::Checked;
-use flowyard_sim::engine::calendar::Agenda;
-use flowyard_sim::engine::executor::Executor;
+use flowyard_sim::engine::data::plan::Agenda;
+use flowyard_sim::engine::parted::executor::Executor;
 use flowyard_sim::problem::Problems;
 use flowyard_sim::scenario::{self, Format};
 use flowyard_sim::threads::Threads;

@@ -5,8 +5,8 @@
 
 use serde::Serialize;
 
-use crate::engine::members::Members;
-use crate::engine::memory::{
+use crate::engine::contract::members::Members;
+use crate::engine::run::memory::{
     CONN_BYTES, FLOW_BYTES, PACKET_BYTES, RECORD_BYTES, least_network_bytes, network_bytes,
 };
 use crate::ids::NodeId;

@@ -64,9 +64,9 @@ pub mod traffic;
 pub mod transport;
 pub mod units;
 
-use engine::calendar::Agenda;
-use engine::observer::Observer;
-use engine::progress::Progress;
+use engine::contract::observer::Observer;
+use engine::data::plan::Agenda;
+use engine::data::progress::Progress;
 use problem::Problems;
 use results::Outcome;
 use scenario::Scenario;

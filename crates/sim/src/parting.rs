@@ -1,7 +1,7 @@
 //! Whether a run may go in several parts, and where it is cut: see `engine/parted/`.
 
-use crate::engine::part::Cut;
-use crate::engine::ties::Rule;
+use crate::engine::data::crossing::Cut;
+use crate::engine::data::plan::Rule;
 use crate::setup::Setup;
 use crate::units::Time;
 

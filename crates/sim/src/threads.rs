@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use crate::engine::executor::Executor;
+use crate::engine::parted::executor::Executor;
 
 /// Looks at a flag before a thread blocks: some 20 us.
 const SPINS: u32 = 1_000;

@@ -10,9 +10,9 @@ mod generate;
 
 use std::sync::LazyLock;
 
-use flowyard_sim::engine::calendar::Agenda;
-use flowyard_sim::engine::finished::{Limit, Status};
-use flowyard_sim::engine::progress::Progress;
+use flowyard_sim::engine::data::plan::Agenda;
+use flowyard_sim::engine::data::finished::{Limit, Status};
+use flowyard_sim::engine::data::progress::Progress;
 use flowyard_sim::results::Outcome;
 use flowyard_sim::scenario::{self, Format, Scenario, no_files};
 use flowyard_sim::{simulate_on, slotted};

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use common::{Run, run};
-use flowyard_sim::engine::executor::{Executor, InTurn};
+use flowyard_sim::engine::parted::executor::{Executor, InTurn};
 use flowyard_sim::results::Partition;
 use flowyard_sim::threads::Threads;
 

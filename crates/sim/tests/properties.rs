@@ -4,7 +4,7 @@ mod common;
 
 use common::random::random_scenario;
 use common::{budget, run_with, words};
-use flowyard_sim::engine::finished::Status;
+use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::records::Values;
 use proptest::prelude::*;
 

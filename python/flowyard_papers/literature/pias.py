@@ -65,7 +65,6 @@ def plans(scale: Scale) -> dict[str, Plan]:
                 "handshake": False,
                 "rto_min": "2ms",
                 "rto_initial": "2ms",
-                "idle_restart": True,
                 "tagging": {},
             }
         },

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use flowyard_sim::balancer::python::{Choice, Prototype};
-use flowyard_sim::engine::path;
+use flowyard_sim::engine::contract::path;
 use flowyard_sim::units::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

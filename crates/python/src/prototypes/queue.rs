@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use flowyard_sim::engine::discipline::Queued;
-use flowyard_sim::engine::packet::{Packet as SimPacket, flag};
+use flowyard_sim::engine::contract::discipline::Queued;
+use flowyard_sim::engine::contract::packet::{Packet as SimPacket, flag};
 use flowyard_sim::ids::PacketId;
 use flowyard_sim::queue::python::{Act, Prototype, View, Waiting};
 use flowyard_sim::random::{Purpose, Stream};

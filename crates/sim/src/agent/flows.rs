@@ -8,7 +8,7 @@
 //! Memory: an entry and 4 bytes a flow, with room for up to four times as many as there have been at once: half of the
 //! places may be empty, and half of the room is there for more.
 
-use crate::engine::agent::Numbers;
+use crate::engine::contract::numbers::Numbers;
 use crate::ids::FlowId;
 
 /// Flows, and the state of each.

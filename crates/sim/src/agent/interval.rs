@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::agent::AgentContext;
+use crate::engine::contract::agent::AgentContext;
 use crate::units::Time;
 
 /// Interval of a network too small to derive one.

@@ -12,8 +12,8 @@ use super::gains::Gains;
 use super::interval::{self, Intervals};
 use super::{Build, Settings};
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::agent::{AgentContext, PortAgent};
-use crate::engine::packet::{Packet, Record};
+use crate::engine::contract::agent::{AgentContext, PortAgent};
+use crate::engine::contract::packet::{Packet, Record};
 use crate::normal;
 use crate::topology::Link;
 use crate::units::{SECOND, Time};
@@ -209,7 +209,7 @@ impl PortAgent for Model {
 mod tests {
     use super::*;
     use crate::agent::kind;
-    use crate::engine::agent::tests::{FakePort, link};
+    use crate::engine::contract::agent::tests::{FakePort, link};
     use crate::units::Rate;
 
     fn port(config: &RcpPort) -> Model {

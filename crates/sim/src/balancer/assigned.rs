@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::per_flow::{self, PerFlow};
-use crate::engine::packet::{flag, reverse_label};
-use crate::engine::path::{Choose, Hop, Opening, Path, Stateless};
-use crate::engine::paths::{LINKS_MAX, Paths};
+use crate::engine::contract::packet::{flag, reverse_label};
+use crate::engine::contract::path::{Choose, Hop, Opening, Path, Stateless};
+use crate::engine::contract::paths::{LINKS_MAX, Paths};
 use crate::ids::{ConnId, LinkId, NodeId, PathId};
 use crate::routing::Routes;
 use crate::topology::Fabric;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Settings;
 use super::assigned::{Answers, Assign, Way};
-use crate::engine::paths::LINKS_MAX;
+use crate::engine::contract::paths::LINKS_MAX;
 use crate::ids::{LinkId, NodeId};
 use crate::nearest::{closest, did_you_mean};
 use crate::problem::{PROBLEMS_MAX, Problem};

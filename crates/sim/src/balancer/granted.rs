@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
-use crate::engine::path::{Hop, Stateless};
+use crate::engine::contract::path::{Hop, Stateless};
 use crate::ids::{LinkId, NodeId};
 use crate::routing::Routes;
 use crate::topology::Fabric;

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::assigned::Assigned;
-use crate::engine::path::{Choose, Hop, Opening, Path, Trip};
-use crate::engine::paths::Paths;
+use crate::engine::contract::path::{Choose, Hop, Opening, Path, Trip};
+use crate::engine::contract::paths::Paths;
 use crate::ids::{ConnId, LinkId};
 use crate::problem::Problem;
 use crate::prototype::Named;

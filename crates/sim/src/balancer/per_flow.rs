@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
-use crate::engine::path::{Hop, Stateless};
+use crate::engine::contract::path::{Hop, Stateless};
 use crate::random::{Purpose, Stream, mix, share};
 use crate::topology::Fabric;
 

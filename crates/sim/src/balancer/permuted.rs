@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
-use crate::engine::packet::reverse_label;
-use crate::engine::path::{Choose, Hop, Opening, Path, Trip};
-use crate::engine::paths::Paths;
+use crate::engine::contract::packet::reverse_label;
+use crate::engine::contract::path::{Choose, Hop, Opening, Path, Trip};
+use crate::engine::contract::paths::Paths;
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::random::{Purpose, Stream, share};
 use crate::topology::Fabric;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Prototypes, Settings};
-use crate::engine::path::{Choose, Hop};
+use crate::engine::contract::path::{Choose, Hop};
 use crate::prototype::{Bound, Factory};
 use crate::random::{Purpose, Stream};
 use crate::topology::Fabric;

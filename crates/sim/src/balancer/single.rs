@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
-use crate::engine::path::{Hop, Stateless};
+use crate::engine::contract::path::{Hop, Stateless};
 use crate::topology::Fabric;
 
 /// One shortest path: always the next hop with the lowest link number.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::queue_rates::{Estimate, Rates, unsuited};
 use super::rates::sinkhorn::{Normaliser, Sinkhorn};
 use super::{Build, ControlChannel, Settings};
-use crate::engine::controller::Channel;
+use crate::engine::contract::controller::Channel;
 use crate::problem::Problem;
 use crate::routing::Routes;
 use crate::topology::Fabric;
@@ -58,8 +58,8 @@ impl Build for Asy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::controller::tests::FakeRoom;
-    use crate::engine::controller::{Act, Controller, Report};
+    use crate::engine::contract::controller::tests::FakeRoom;
+    use crate::engine::contract::controller::{Act, Controller, Report};
     use crate::ids::{FlowId, NodeId, QueueId};
     use crate::topology::Generator;
     use crate::topology::single_switch::SingleSwitch;

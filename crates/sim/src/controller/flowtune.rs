@@ -15,7 +15,7 @@ use super::rates::flowtune::{Allocator, Flowtune};
 use super::{Build, ControlChannel, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::granted::{self, Granted};
-use crate::engine::controller::{Act, Channel, ControlContext, Controller, Order, Report};
+use crate::engine::contract::controller::{Act, Channel, ControlContext, Controller, Order, Report};
 use crate::ids::{NodeId, QueueId};
 use crate::random::Stream;
 use crate::routing::Routes;
@@ -219,7 +219,7 @@ impl Controller for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::controller::tests::FakeRoom;
+    use crate::engine::contract::controller::tests::FakeRoom;
     use crate::ids::FlowId;
     use crate::topology::Generator;
     use crate::topology::single_switch::SingleSwitch;

@@ -17,7 +17,7 @@ use super::rates::paths::Paths;
 use super::{Build, ControlChannel, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::granted::{self, Granted};
-use crate::engine::controller::{Act, Channel, ControlContext, Controller, OpenFlow, Order, Placed, Report};
+use crate::engine::contract::controller::{Act, Channel, ControlContext, Controller, OpenFlow, Order, Placed, Report};
 use crate::ids::{NodeId, QueueId};
 use crate::problem::Problem;
 use crate::routing::{Ports, Routes, longest, most_paths};
@@ -222,8 +222,8 @@ impl Controller for Model {
 mod tests {
     use super::*;
     use crate::controller::rates::hedera::Placement;
-    use crate::engine::conn::Conn;
-    use crate::engine::controller::tests::FakeRoom;
+    use crate::engine::contract::conn::Conn;
+    use crate::engine::contract::controller::tests::FakeRoom;
     use crate::ids::ConnId;
     use crate::topology::Generator;
     use crate::topology::fat_tree::FatTree;

@@ -12,7 +12,7 @@ use super::queue_rates::{Estimate, Rates, unsuited};
 use super::rates::max_min::{FairRates, MaxMin};
 use super::{Build, ControlChannel, Settings};
 use crate::advice::Unread;
-use crate::engine::controller::Channel;
+use crate::engine::contract::controller::Channel;
 use crate::problem::Problem;
 use crate::routing::Routes;
 use crate::topology::Fabric;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::advice::Unread;
 use crate::balancer::Balancer;
 use crate::derived::Values;
-use crate::engine::controller::{Channel, ControlContext, Controller as Contract, Report};
+use crate::engine::contract::controller::{Channel, ControlContext, Controller as Contract, Report};
 use crate::problem::Problem;
 use crate::register::{dispatch, register};
 use crate::routing::Routes;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cuts::{Narrow, narrow};
 use super::rates::matrix::{Entry, HOSTS_MOST, Offered, Procedure};
-use crate::engine::controller::{Act, ControlContext, Controller, Order, Report};
+use crate::engine::contract::controller::{Act, ControlContext, Controller, Order, Report};
 use crate::ids::{NodeId, QueueId};
 use crate::problem::Problem;
 use crate::topology::{Fabric, Link};
@@ -280,7 +280,7 @@ impl<P: Procedure> Controller for Rates<P> {
 mod tests {
     use super::*;
     use crate::controller::rates::sinkhorn::{Normaliser, Sinkhorn};
-    use crate::engine::controller::tests::FakeRoom;
+    use crate::engine::contract::controller::tests::FakeRoom;
     use crate::ids::FlowId;
     use crate::topology::Generator;
     use crate::topology::single_switch::SingleSwitch;

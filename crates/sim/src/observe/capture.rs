@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::chosen_links;
-use crate::engine::conn::Conn;
-use crate::engine::observer::{Arrival, Observer};
-use crate::engine::packet::{Packet, flag};
+use crate::engine::contract::conn::Conn;
+use crate::engine::contract::observer::{Arrival, Observer};
+use crate::engine::contract::packet::{Packet, flag};
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::topology::Fabric;
 use crate::traffic::window::Window;

@@ -6,8 +6,8 @@ use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::observer::{Arrival, Observer, View};
-use crate::engine::packet::flag;
+use crate::engine::contract::observer::{Arrival, Observer, View};
+use crate::engine::contract::packet::flag;
 use crate::ids::LinkId;
 use crate::records::{Column, Table, Values, histograms};
 use crate::topology::Fabric;
@@ -203,9 +203,9 @@ impl Observer for Distributions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::fake::FakeHost;
-    use crate::engine::host::{Host, Toward};
-    use crate::engine::packet::{Header, Packet};
+    use crate::engine::contract::fake::FakeHost;
+    use crate::engine::contract::host::{Host, Toward};
+    use crate::engine::contract::packet::{Header, Packet};
     use crate::ids::ConnId;
 
     /// A packet made at 10 us, on its host's wire from 17 us on, there at 40 us: 7 us at the server, 23 us in the

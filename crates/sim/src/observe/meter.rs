@@ -2,8 +2,8 @@
 //!
 //! Each run has a [`Meter`] among its observers. It also notes deliveries at regular times of the window, from which carried loads get their confidence intervals.
 
-use crate::engine::finished::LinkCounts;
-use crate::engine::observer::{Observer, View};
+use crate::engine::contract::observer::{Observer, View};
+use crate::engine::data::finished::LinkCounts;
 use crate::ids::{FlowId, LinkId};
 use crate::traffic::Traffic;
 use crate::units::Time;

@@ -1,7 +1,7 @@
 //! Records of a run besides its totals, if a scenario requests them: samples over time, distributions,
 //! packets.
 //!
-//! Each is an [`Observer`](crate::engine::observer::Observer) in a file of its own; none changes the run.
+//! Each is an [`Observer`](crate::engine::contract::observer::Observer) in a file of its own; none changes the run.
 
 pub mod capture;
 pub mod histograms;
@@ -16,8 +16,8 @@ use self::capture::{Captor, Capture};
 use self::histograms::{Distributions, Histograms};
 use self::meter::Meter;
 use self::samples::{Sampler, Samples};
-use crate::engine::observer::Observer;
-use crate::engine::plan::Carrier;
+use crate::engine::contract::observer::Observer;
+use crate::engine::data::plan::Carrier;
 use crate::ids::LinkId;
 use crate::nearest::{closest, did_you_mean};
 use crate::problem::Problem;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use super::chosen_links;
-use crate::engine::observer::{Observer, View};
-use crate::engine::plan::Carrier;
+use crate::engine::contract::observer::{Observer, View};
+use crate::engine::data::plan::Carrier;
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::records::{Column, Table, Values, samples};
 use crate::topology::Fabric;

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::discipline::{Discipline, PortContext, Queued};
-use crate::engine::ring::Ring;
-use crate::engine::rules::Room;
+use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::ring::Ring;
+use crate::engine::contract::rules::Room;
 use crate::ids::PacketId;
 use crate::problem::Problem;
 use crate::units::{Bytes, Time};
@@ -228,8 +228,8 @@ impl Discipline for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::discipline::tests::FakePort;
-    use crate::engine::packet::flag;
+    use crate::engine::contract::discipline::tests::FakePort;
+    use crate::engine::contract::packet::flag;
     use crate::units::Rate;
 
     const TARGET: Time = Time::from_us(5);

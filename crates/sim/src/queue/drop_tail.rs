@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fifo::Fifo;
 use super::{Build, Feature, Limit, Settings};
-use crate::engine::rules::Rules;
+use crate::engine::contract::rules::Rules;
 
 /// First-in first-out; a packet that arrives at a full queue is dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

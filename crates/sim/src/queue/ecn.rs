@@ -7,7 +7,7 @@ use serde_json::json;
 use super::fifo::Fifo;
 use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::rules::Rules;
+use crate::engine::contract::rules::Rules;
 use crate::units::Rate;
 
 /// Drop-tail with a marking threshold: ECN-capable packets get CE while the queue is above it.

@@ -1,8 +1,8 @@
 //! First-in first-out: the common ground of the infinite, the drop-tail and the ECN queue.
 
 use super::waiting::Waiting;
-use crate::engine::discipline::{Discipline, PortContext, Queued};
-use crate::engine::rules::Rules;
+use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::rules::Rules;
 use crate::ids::PacketId;
 
 /// A first-in first-out queue at a serviced port.

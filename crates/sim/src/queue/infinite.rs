@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fifo::Fifo;
 use super::{Build, Feature, Settings};
-use crate::engine::rules::Rules;
+use crate::engine::contract::rules::Rules;
 
 /// First-in first-out without a limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -14,8 +14,8 @@ use super::waiting::Waiting;
 use super::{Build, Feature, Settings};
 use crate::advice::{Advice, size};
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::discipline::{Discipline, PortContext, Queued};
-use crate::engine::gate::{CLASSES, FRAME_BYTES, Gate, Stops, Thresholds, class_of};
+use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::gate::{CLASSES, FRAME_BYTES, Gate, Stops, Thresholds, class_of};
 use crate::ids::{LinkId, PacketId};
 use crate::problem::Problem;
 use crate::topology::Link;
@@ -360,8 +360,8 @@ impl Discipline for Model {
 mod tests {
     use super::*;
     use crate::advice::tests::FABRIC;
-    use crate::engine::discipline::tests::FakePort;
-    use crate::engine::packet::flag;
+    use crate::engine::contract::discipline::tests::FakePort;
+    use crate::engine::contract::packet::flag;
 
     #[test]
     fn thresholds_of_dcqcn_fit_the_rate() {

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::advice::{Advice, Unread};
 use crate::derived::{Derivable, Longest, Values};
-use crate::engine::credit::{CLASSES, Credits};
-use crate::engine::discipline::{Discipline, PortContext, Queued};
-use crate::engine::gate::Thresholds;
-use crate::engine::rules::{Room, Rules};
+use crate::engine::contract::credit::{CLASSES, Credits};
+use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::gate::Thresholds;
+use crate::engine::contract::rules::{Room, Rules};
 use crate::ids::PacketId;
 use crate::problem::Problem;
 use crate::prototype::Named;

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
-use crate::engine::discipline::{Discipline, PortContext, Queued};
-use crate::engine::packet::flag;
-use crate::engine::rules::Room;
+use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::packet::flag;
+use crate::engine::contract::rules::Room;
 use crate::ids::PacketId;
 use crate::units::Bytes;
 
@@ -248,9 +248,9 @@ impl Discipline for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::agent::tests::packet;
-    use crate::engine::discipline::tests::FakePort;
-    use crate::engine::packet::{Header, Packet};
+    use crate::engine::contract::agent::tests::packet;
+    use crate::engine::contract::discipline::tests::FakePort;
+    use crate::engine::contract::packet::{Header, Packet};
     use crate::units::Rate;
 
     /// The numbers of the packets, in the order in which they leave a port with room for two full packets, if all come

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::advice::Unread;
-use crate::engine::discipline::{Discipline, PortContext, Queued};
-use crate::engine::rules::Room;
+use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::rules::Room;
 use crate::ids::PacketId;
 use crate::units::{Bytes, Time};
 
@@ -216,8 +216,8 @@ impl Discipline for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::discipline::tests::FakePort;
-    use crate::engine::packet::flag;
+    use crate::engine::contract::discipline::tests::FakePort;
+    use crate::engine::contract::packet::flag;
     use crate::units::Rate;
 
     const MS: Time = Time::from_us(1000);

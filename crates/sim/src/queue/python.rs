@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Build, Feature, Prototypes, Settings};
-use crate::engine::discipline::{Discipline, PortContext, Queued};
-use crate::engine::gate::CLASSES;
-use crate::engine::packet::Packet;
+use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::gate::CLASSES;
+use crate::engine::contract::packet::Packet;
 use crate::ids::PacketId;
 use crate::prototype::{Bound, Factory};
 use crate::random::Stream;

@@ -10,8 +10,8 @@ use serde_json::json;
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::discipline::{Discipline, PortContext, Queued};
-use crate::engine::rules::Rules;
+use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::rules::Rules;
 use crate::ids::PacketId;
 use crate::problem::Problem;
 use crate::units::Bytes;
@@ -259,8 +259,8 @@ impl Discipline for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::discipline::tests::FakePort;
-    use crate::engine::packet::flag;
+    use crate::engine::contract::discipline::tests::FakePort;
+    use crate::engine::contract::packet::flag;
     use crate::units::{Rate, Time};
 
     /// Thresholds of 10 and 30 packets, a probability of 0.1 at the second.

@@ -10,8 +10,8 @@ use super::ecn::MarkOn;
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::advice::Unread;
-use crate::engine::discipline::{Discipline, PortContext, Queued};
-use crate::engine::rules::Room;
+use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::rules::Room;
 use crate::ids::PacketId;
 
 /// A queue for each class, served in the order of their numbers; packets that arrive at a full shared buffer
@@ -237,8 +237,8 @@ impl Discipline for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::discipline::tests::FakePort;
-    use crate::engine::packet::flag;
+    use crate::engine::contract::discipline::tests::FakePort;
+    use crate::engine::contract::packet::flag;
     use crate::units::Rate;
 
     /// Packets of class 0 at a port that marks more than one packet of a class: the one on the wire counts if it is of their

@@ -1,7 +1,7 @@
 //! Packets that wait in order: the common ground of all queues.
 
-use crate::engine::discipline::Queued;
-use crate::engine::ring::Ring;
+use crate::engine::contract::discipline::Queued;
+use crate::engine::contract::ring::Ring;
 use crate::ids::PacketId;
 
 /// Packets that wait, first to last.

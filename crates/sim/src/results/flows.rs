@@ -1,8 +1,8 @@
 //! The tables of flows and of connections.
 
 use super::columns::{column, optional};
-use crate::engine::conn::{Counts, Subflow};
-use crate::engine::finished::Finished;
+use crate::engine::contract::conn::{Counts, Subflow};
+use crate::engine::data::finished::Finished;
 use crate::ideal::Ideals;
 use crate::records::{Column, Definition, Table, Values, connections, flows};
 use crate::scenario::Run;

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::columns::column;
-use crate::engine::finished::LinkCounts;
+use crate::engine::data::finished::LinkCounts;
 use crate::ids::NodeId;
 use crate::records::{Table, Values, links};
 use crate::topology::{Fabric, Link};

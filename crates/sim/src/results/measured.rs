@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::flows::Row;
-use crate::engine::finished::{Finished, LinkCounts};
+use crate::engine::data::finished::{Finished, LinkCounts};
 use crate::observe::meter::{Metered, SPANS};
 use crate::records::{Column, Table, Values, flows};
 use crate::setup::Setup;

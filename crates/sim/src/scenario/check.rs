@@ -12,7 +12,7 @@ use super::measure::{self, Measure};
 use super::{Admit, Connection, Entry, Run};
 use crate::agent::Agent;
 use crate::balancer::{Balancer, Routing};
-use crate::engine::memory::least_network_bytes;
+use crate::engine::run::memory::least_network_bytes;
 use crate::faults::{Faults, packets};
 use crate::observe::Observe;
 use crate::problem::{Problem, join, list, steps};

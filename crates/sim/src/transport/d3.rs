@@ -20,7 +20,7 @@ use super::paced::settings::paced_settings;
 use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
 use crate::agent::Agent;
 use crate::agent::d3::{D3Port, LINKS, UNIT, word};
-use crate::engine::packet::Record;
+use crate::engine::contract::packet::Record;
 use crate::queue::Queue;
 use crate::queue::drop_tail::DropTail;
 use crate::units::{SECOND, Time};

@@ -7,9 +7,10 @@ use super::lacking::Lacking;
 use super::{Framing, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
-use crate::engine::endpoint::{Configs, Endpoint, Ends};
-use crate::engine::host::{Host, Owner, Start, Timer, Toward};
-use crate::engine::packet::{Header, Packet, flag};
+use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Start, Timer, Toward};
+use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::problem::{Problem, within};
 use crate::queue::Queue;
@@ -258,7 +259,7 @@ impl Endpoint for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::fake::FakeHost;
+    use crate::engine::contract::fake::FakeHost;
 
     const FLOW: ConnId = ConnId(0);
 

@@ -3,7 +3,7 @@
 //! For transports that number their data and mark the last packet of a flow.
 
 use super::reassembly::{Arrival, Reassembly, Record};
-use crate::engine::host::Host;
+use crate::engine::contract::host::Host;
 use crate::ids::ConnId;
 
 /// The data that has arrived of a connection's flows: one, or any number one behind the other.

@@ -1,13 +1,13 @@
 //! The bytes that a packet would have behind its IP header on a real link: for captures.
 
-use crate::engine::packet::Packet;
+use crate::engine::contract::packet::Packet;
 
 /// The bytes behind the IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame {
     /// A TCP header (RFC 9293).
     Tcp(TcpFrame),
-    /// A UDP header, and the first bytes of its payload: [`Header`](crate::engine::packet::Header),
+    /// A UDP header, and the first bytes of its payload: [`Header`](crate::engine::contract::packet::Header),
     /// big-endian, in the order of its fields, after a byte with the packet's flags.
     Udp {
         /// The first bytes behind the header.

@@ -1,8 +1,8 @@
 //! A receiver that counts the missing bytes of its flow: for transports without retransmissions.
 
-use crate::engine::endpoint::Ends;
-use crate::engine::host::Host;
-use crate::engine::packet::Packet;
+use crate::engine::contract::endpoint::Ends;
+use crate::engine::contract::host::Host;
+use crate::engine::contract::packet::Packet;
 use crate::ids::ConnId;
 
 /// Bytes that the receivers of all flows still lack.

@@ -24,12 +24,13 @@ use crate::advice::{Advice, Unread};
 use crate::agent::Agent;
 use crate::balancer::Balancer;
 use crate::derived::{Longest, Values};
-use crate::engine::conn::Conn;
-use crate::engine::controller::Order;
-use crate::engine::credit::CLASSES;
-use crate::engine::endpoint::{Endpoint, Ends};
-use crate::engine::host::{Host, Owner, Start};
-use crate::engine::packet::Packet;
+use crate::engine::contract::conn::Conn;
+use crate::engine::contract::controller::Order;
+use crate::engine::contract::credit::CLASSES;
+use crate::engine::contract::endpoint::{Endpoint, Ends};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Start};
+use crate::engine::contract::packet::Packet;
 use crate::ids::{ConnId, NodeId};
 use crate::problem::Problem;
 use crate::prototype::Named;
@@ -184,7 +185,7 @@ pub trait Settings {
         None
     }
 
-    /// Whether its packets carry a record each: see [`Record`](crate::engine::packet::Record).
+    /// Whether its packets carry a record each: see [`Record`](crate::engine::contract::packet::Record).
     fn has_records(&self) -> bool {
         self.agent().is_some()
     }

@@ -14,7 +14,7 @@ use super::paced::settings::paced_settings;
 use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
 use crate::agent::Agent;
 use crate::agent::pdq::{NOBODY, PdqPort, word};
-use crate::engine::packet::Record;
+use crate::engine::contract::packet::Record;
 use crate::transport::rtt::Rtt;
 use crate::units::{Rate, Time};
 

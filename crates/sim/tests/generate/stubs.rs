@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use flowyard_sim::balancer::python as balancer;
-use flowyard_sim::engine::discipline::Queued;
-use flowyard_sim::engine::packet::{Header, Packet, flag};
-use flowyard_sim::engine::path::Hop;
+use flowyard_sim::engine::contract::discipline::Queued;
+use flowyard_sim::engine::contract::packet::{Header, Packet, flag};
+use flowyard_sim::engine::contract::path::Hop;
 use flowyard_sim::ids::{ConnId, FlowId, NodeId, PacketId};
 use flowyard_sim::prototype::Factory;
 use flowyard_sim::queue::python as queue;

@@ -2,7 +2,7 @@
 //! network.
 
 use crate::common::{self, Run, run, run_scenario, run_with, scenario};
-use flowyard_sim::engine::calendar::Agenda;
+use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::setup::Setup;
 use proptest::prelude::*;
 

@@ -7,7 +7,7 @@ use crate::common::{self, Run, run, words};
 use flowyard_sim::balancer::per_flow::PerFlow;
 use flowyard_sim::balancer::single::Single;
 use flowyard_sim::balancer::{Balancer, Model};
-use flowyard_sim::engine::path::{Choose, Hop};
+use flowyard_sim::engine::contract::path::{Choose, Hop};
 use flowyard_sim::ids::NodeId;
 use flowyard_sim::random::{Purpose, Stream};
 use flowyard_sim::routing::Routes;

@@ -4,7 +4,7 @@
 use crate::common::random::random_scenario;
 use crate::common::scenarios::flows;
 use crate::common::{self, PACKET, Run, US, read, run, run_with, words};
-use flowyard_sim::engine::finished::Status;
+use flowyard_sim::engine::data::finished::Status;
 use proptest::prelude::*;
 
 const T: u64 = PACKET;
@@ -484,7 +484,7 @@ proptest! {
         prop_assert!(crossed >= counters.packet_hops + counters.lost);
         let other = common::run_scenario(
             &common::scenario(&(text + &faults), &[whole, ("run.port_mode", "serviced")]),
-            flowyard_sim::engine::calendar::Agenda::Heap,
+            flowyard_sim::engine::data::plan::Agenda::Heap,
         );
         prop_assert_eq!(other.digest(), run.digest());
     }

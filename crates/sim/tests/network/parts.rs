@@ -2,10 +2,10 @@
 
 use crate::common::{self, in_parts, run_scenario, same, scenario};
 use flowyard_sim::Checked;
-use flowyard_sim::engine::calendar::Agenda;
-use flowyard_sim::engine::executor::InTurn;
-use flowyard_sim::engine::finished::Limit;
-use flowyard_sim::engine::lanes::PartCounts;
+use flowyard_sim::engine::data::plan::Agenda;
+use flowyard_sim::engine::parted::executor::InTurn;
+use flowyard_sim::engine::data::finished::Limit;
+use flowyard_sim::engine::data::finished::PartCounts;
 use flowyard_sim::results::{Outcome, Partition};
 use flowyard_sim::threads::Threads;
 use proptest::prelude::*;

@@ -3,8 +3,8 @@
 //! Hosts at one switch, 1 Gbps, cables of 1 us; datagrams of 1500 B, which take T = 12 us. The port to host 0 holds one or
 //! two packets, that on its wire included.
 
-use flowyard_sim::engine::calendar::Agenda;
-use flowyard_sim::engine::executor::InTurn;
+use flowyard_sim::engine::data::plan::Agenda;
+use flowyard_sim::engine::parted::executor::InTurn;
 use flowyard_sim::results::Partition;
 use flowyard_sim::threads::Threads;
 

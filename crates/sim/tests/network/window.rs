@@ -1,7 +1,7 @@
 //! Measuring windows: by hand, and against runs that stop at both ends of the window.
 
 use crate::common::{in_parts, run_with, same, scenario};
-use flowyard_sim::engine::executor::InTurn;
+use flowyard_sim::engine::parted::executor::InTurn;
 use flowyard_sim::records::Values;
 
 /// Flows of one packet each 100 us from host 0 to host 1 at 1 Gbps: 1500 B take 12 us on each of two links without delay.

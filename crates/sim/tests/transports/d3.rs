@@ -3,7 +3,7 @@
 //!
 //! Wilson et al., "Better never than late: meeting deadlines in datacenter networks", SIGCOMM 2011.
 
-use flowyard_sim::engine::finished::Status;
+use flowyard_sim::engine::data::finished::Status;
 
 use crate::common::{MS, PACKET, Run, US, run, run_with};
 use crate::racks::{self, entry};

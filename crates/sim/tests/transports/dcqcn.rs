@@ -3,7 +3,7 @@
 //! Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, section 3.1.
 
 use crate::common::{MS, Run, US, read, run, run_with, scenarios};
-use flowyard_sim::engine::finished::Status;
+use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::transport::dcqcn::Dcqcn;
 use flowyard_sim::transport::dcqcn::rate::Reaction;
 use flowyard_sim::units::{Bytes, Rate, Time};

@@ -2,9 +2,9 @@
 
 use crate::common::scenarios::{endless_incast, flow_into_a_slower_link, queue_under_tcp};
 use crate::common::{self, Run, observed, run};
-use flowyard_sim::engine::calendar::Agenda;
-use flowyard_sim::engine::observer::{Arrival, Observer, View};
-use flowyard_sim::engine::packet::flag;
+use flowyard_sim::engine::data::plan::Agenda;
+use flowyard_sim::engine::contract::observer::{Arrival, Observer, View};
+use flowyard_sim::engine::contract::packet::flag;
 use flowyard_sim::ids::LinkId;
 use flowyard_sim::transport::frame::{Frame, TcpFrame};
 use flowyard_sim::transport::tcp::congestion::dctcp::{Dctcp, Reduce};

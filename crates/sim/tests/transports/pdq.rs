@@ -5,7 +5,7 @@
 
 use crate::common::{MS, PACKET, Run, US, read, run, run_with};
 use crate::racks;
-use flowyard_sim::engine::finished::Status;
+use flowyard_sim::engine::data::finished::Status;
 
 /// Over one switch with links of 1 Gbps and 20 us, from a full packet's first bit to its answer's last.
 const RTT: u64 = 2 * (PACKET + 320_000) + 4 * 20 * US;

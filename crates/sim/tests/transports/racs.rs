@@ -5,7 +5,7 @@
 
 use crate::common::{Run, run, run_with};
 use crate::racks;
-use flowyard_sim::engine::finished::Status;
+use flowyard_sim::engine::data::finished::Status;
 
 /// Flows of so many bytes from hosts of their own to one, which start together, by their weights and nothing else: the
 /// controller of spare capacity rests. What waits after the first round trip, in which all begin, so waits to the end.

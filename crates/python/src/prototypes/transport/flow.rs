@@ -1,7 +1,7 @@
 //! Flows, hosts and packets as a transport in Python sees them.
 
-use flowyard_sim::engine::gate::CLASSES;
-use flowyard_sim::engine::packet::{Header, Packet as SimPacket, flag};
+use flowyard_sim::engine::contract::gate::CLASSES;
+use flowyard_sim::engine::contract::packet::{Header, Packet as SimPacket, flag};
 use flowyard_sim::ids::LinkId;
 use flowyard_sim::random::Stream;
 use flowyard_sim::transport::python::{Act, At, Decision, Opening, PythonTransport, TIMERS};

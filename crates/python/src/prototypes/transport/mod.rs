@@ -5,7 +5,7 @@ mod flow;
 use std::fmt;
 use std::sync::Arc;
 
-use flowyard_sim::engine::packet::Packet as SimPacket;
+use flowyard_sim::engine::contract::packet::Packet as SimPacket;
 use flowyard_sim::ids::{ConnId, NodeId};
 use flowyard_sim::transport::python::{
     Act, At, Data as SimData, Decision, Objects, Opening, Prototype, PythonTransport,

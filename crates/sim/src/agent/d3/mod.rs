@@ -19,8 +19,9 @@ pub use self::settings::{Allocation, D3Port, PortState};
 use self::sums::{Request, Sums};
 use super::interval::{self, Intervals};
 use super::{Build, kind};
-use crate::engine::agent::{AgentContext, Numbers, PortAgent};
-use crate::engine::packet::{Packet, Record};
+use crate::engine::contract::agent::{AgentContext, PortAgent};
+use crate::engine::contract::numbers::Numbers;
+use crate::engine::contract::packet::{Packet, Record};
 use crate::ids::FlowId;
 use crate::topology::Link;
 use crate::units::{Rate, Time};
@@ -217,7 +218,7 @@ impl PortAgent for Model {
 mod tests {
     use super::*;
     use crate::derived::Derived;
-    use crate::engine::agent::tests::FakePort;
+    use crate::engine::contract::agent::tests::FakePort;
     use crate::ids::NodeId;
     use crate::random::{Purpose, Stream};
 

@@ -5,7 +5,7 @@
 
 use super::PortState;
 use crate::agent::flows::Flows;
-use crate::engine::agent::Numbers;
+use crate::engine::contract::numbers::Numbers;
 use crate::ids::FlowId;
 use crate::units::Time;
 

@@ -1,7 +1,7 @@
 //! The flows that a port keeps, the most critical first: twice as many as send, by the flow's own number.
 
 use super::order::Ranking;
-use crate::engine::agent::Numbers;
+use crate::engine::contract::numbers::Numbers;
 use crate::ids::FlowId;
 use crate::units::Time;
 

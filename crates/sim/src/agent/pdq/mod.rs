@@ -30,8 +30,9 @@ pub use self::order::Order;
 use super::interval::{self, Intervals};
 use super::{Build, Settings, kind};
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::agent::{AgentContext, Numbers, PortAgent};
-use crate::engine::packet::{Packet, Record};
+use crate::engine::contract::agent::{AgentContext, PortAgent};
+use crate::engine::contract::numbers::Numbers;
+use crate::engine::contract::packet::{Packet, Record};
 use crate::ids::FlowId;
 use crate::problem::Problem;
 use crate::topology::Link;
@@ -435,7 +436,7 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::agent::tests::{FakePort, link};
+    use crate::engine::contract::agent::tests::{FakePort, link};
 
     /// The words of a flow that requests 1 Gbps and has so many microseconds left to send.
     fn requests(left_us: u64) -> Record {

@@ -24,8 +24,9 @@ use super::gains::Gains;
 use super::interval::{self, Intervals};
 use super::{Build, Settings, kind};
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::agent::{AgentContext, Numbers, PortAgent};
-use crate::engine::packet::{Packet, Record};
+use crate::engine::contract::agent::{AgentContext, PortAgent};
+use crate::engine::contract::numbers::Numbers;
+use crate::engine::contract::packet::{Packet, Record};
 use crate::ids::FlowId;
 use crate::topology::Link;
 use crate::units::Time;
@@ -264,7 +265,7 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::agent::tests::{FakePort, link};
+    use crate::engine::contract::agent::tests::{FakePort, link};
     use crate::units::Rate;
 
     /// By hand: C = 1 Gbps, d = T = 100 us. Half of the link is in use: C' = 1.05 C. Nothing is left and 1250

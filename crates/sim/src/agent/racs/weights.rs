@@ -1,7 +1,7 @@
 //! The flows that share a port, and the sum of their weights.
 
 use crate::agent::flows::Flows;
-use crate::engine::agent::Numbers;
+use crate::engine::contract::numbers::Numbers;
 use crate::ids::FlowId;
 use crate::units::Time;
 

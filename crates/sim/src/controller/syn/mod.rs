@@ -26,7 +26,7 @@ use super::{Build, ControlChannel, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::granted::Granted;
 use crate::derived::{Derived, Values};
-use crate::engine::controller::{self, Act, Channel, ControlContext, Controller, Grant, Report};
+use crate::engine::contract::controller::{self, Act, Channel, ControlContext, Controller, Grant, Report};
 use crate::ids::{FlowId, NodeId, QueueId};
 use crate::problem::Problem;
 use crate::routing::Routes;

@@ -3,12 +3,11 @@
 #![cfg(test)]
 
 use super::*;
-use crate::agent;
-use crate::engine::calendar::Agenda;
-use crate::engine::packet::flag;
+use crate::engine::data::packet::flag;
+use crate::engine::data::plan::Agenda;
 use crate::scenario::Scenario;
 use crate::setup::Setup;
-use crate::transport;
+use crate::{agent, transport};
 
 /// A run of an incast under that transport, stopped while queues are full, with that defect injected.
 fn findings(transport: &str, inject: impl FnOnce(&mut Engine<Setup>)) -> Vec<String> {
@@ -50,7 +49,7 @@ fn assert_found(findings: &[String], what: &str) {
 /// A packet that waits somewhere, and its port.
 fn waiting(
     engine: &Engine<Setup>,
-    test: impl Fn(&crate::engine::packet::Packet) -> bool,
+    test: impl Fn(&crate::engine::data::packet::Packet) -> bool,
 ) -> (usize, PacketId) {
     for (link, egress) in engine.net.egress.iter().enumerate() {
         if let PortQueue::Serviced(model) = &egress.queue {
@@ -161,8 +160,8 @@ fn catches_a_start_too_many() {
     let found = findings("tcp", |engine| {
         // Later than anything that is to happen meanwhile.
         let later = Time(engine.net.now.0 * 1000);
-        let order = crate::engine::event::order(Phase::Start, 0, 0);
-        engine.net.calendar.push(crate::engine::event::Event { time: later, order, a: 0 });
+        let order = crate::engine::data::event::order(Phase::Start, 0, 0);
+        engine.net.calendar.push(crate::engine::data::event::Event { time: later, order, a: 0 });
     });
     assert_found(&found, "starts to come");
 }

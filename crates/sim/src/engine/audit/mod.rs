@@ -7,26 +7,25 @@
 //! head, what has come out of the link is known to the part of its end, and each part has the packets that are on their
 //! way to it.
 
+mod credits;
 #[cfg(test)]
 mod defects;
 
-use rustc_hash::FxHashSet;
-
-use super::Engine;
-use super::agent::{PortAgent, TICK};
-use super::conn::Conn;
-use super::credit::audit_credits;
-use super::discipline::Discipline;
-use super::egress::{Egress, PortQueue};
-use super::endpoint::Endpoint;
-use super::event::Phase;
-use super::host::Owner;
-use super::members::Members;
-use super::network::Network;
-use super::port::{Amount, Port};
+use self::credits::audit_credits;
+use crate::engine::contract::agent::{PortAgent, TICK};
+use crate::engine::contract::discipline::Discipline;
+use crate::engine::contract::endpoint::Endpoint;
+use crate::engine::contract::members::Members;
+use crate::engine::data::conn::Conn;
+use crate::engine::data::event::{Owner, Phase};
+use crate::engine::data::port::{Amount, Port};
+use crate::engine::network::Network;
+use crate::engine::network::egress::{Egress, PortQueue};
+use crate::engine::run::Engine;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
 use crate::topology::Fabric;
 use crate::units::Time;
+use rustc_hash::FxHashSet;
 
 /// More findings than this add nothing new.
 pub const FINDINGS_MAX: usize = 20;
@@ -204,7 +203,7 @@ impl<M: Members> Engine<'_, '_, M> {
     fn audit_starts(&self, wrong: &mut Vec<String>) {
         let starts = self.net.calendar.iter().filter(|event| event.phase() == Phase::Start as u8);
         let (events, expected) =
-            self.starts.audit(starts.map(|event| (event.a, super::starts::kind_of(&event))));
+            self.starts.audit(starts.map(|event| (event.a, crate::engine::run::starts::kind_of(&event))));
         if events != expected {
             wrong.push(format!("{expected} starts to come, {events} of them pending"));
         }

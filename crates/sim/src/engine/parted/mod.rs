@@ -12,32 +12,34 @@
 //! turns event by event, in the order of their events. A window cannot contain it while flows are to start, or while a
 //! flow lacks more bytes than a window delivers.
 
-mod center;
-mod drawn;
-mod join;
-mod meet;
-mod over;
+mod control;
+mod ending;
+mod exchange;
+pub mod executor;
+pub mod lanes;
+mod merged;
+mod numbering;
+mod part;
 
-use self::center::Center;
-use self::over::{brings, shortest_flow};
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use super::calendar::Calendar;
-use super::conn::Conn;
-use super::ending::State;
-use super::executor::Executor;
-use super::finished::{Finished, Limit, Status};
-use super::lanes::{Lanes, PartCounts};
-use super::limits::{Limits, Used};
-use super::members::Members;
-use super::observer::Observer;
-use super::part::Cut;
-use super::plan::Plan;
-use super::progress::Progress;
-use super::{AUDIT_EVERY, Engine, WATCH_EVERY};
+use self::control::Center;
+use self::ending::{brings, shortest_flow};
+use self::executor::Executor;
+use self::lanes::Lanes;
+use crate::engine::calendar::Calendar;
+use crate::engine::contract::members::Members;
+use crate::engine::contract::observer::Observer;
+use crate::engine::data::conn::Conn;
+use crate::engine::data::crossing::Cut;
+use crate::engine::data::finished::{Finished, Limit, PartCounts, Status};
+use crate::engine::data::plan::Plan;
+use crate::engine::data::progress::Progress;
+use crate::engine::run::limits::{Limits, Used};
+use crate::engine::run::state::State;
+use crate::engine::run::{AUDIT_EVERY, Engine, WATCH_EVERY};
 use crate::ids::{ConnId, LinkId};
 use crate::units::Time;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A window with fewer events is over before another thread has begun with it.
 const FEW: u64 = 256;

@@ -1,7 +1,7 @@
 //! The load of a port: the arrivals of the last complete round trip.
 
 use crate::derived::bytes_in;
-use crate::engine::credit::FULL_LOAD;
+use crate::engine::contract::credit::FULL_LOAD;
 use crate::units::{Rate, Time};
 
 /// Bytes that come to a port, counted over round trips one behind the other.

@@ -14,9 +14,9 @@ use self::load::Load;
 use self::round_robin::RoundRobin;
 pub use self::settings::{DaqPort, Reported, Threshold};
 use super::waiting::Waiting;
-use crate::engine::credit::{CLASSES, LONG, SHORT, Word, class_of};
-use crate::engine::discipline::{Discipline, PortContext, Queued};
-use crate::engine::packet::{Packet, flag};
+use crate::engine::contract::credit::{CLASSES, LONG, SHORT, Word, class_of};
+use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::packet::{Packet, flag};
 use crate::ids::PacketId;
 
 /// Values of `Header::ack` of data: this for a flow without a deadline (the paper's -10); else the time left.
@@ -211,8 +211,8 @@ mod tests {
 
     use super::*;
     use crate::derived::Derived;
-    use crate::engine::discipline::tests::FakePort;
-    use crate::engine::packet::Header;
+    use crate::engine::contract::discipline::tests::FakePort;
+    use crate::engine::contract::packet::Header;
     use crate::ids::{ConnId, LinkId};
     use crate::queue::Build;
     use crate::units::{Rate, Time};

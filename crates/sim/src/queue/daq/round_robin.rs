@@ -1,7 +1,7 @@
 //! Deficit round robin between the two classes (Shreedhar and Varghese, SIGCOMM 1995): how bytes are shared by weights.
 
-use crate::engine::credit::CLASSES;
-use crate::engine::discipline::Queued;
+use crate::engine::contract::credit::CLASSES;
+use crate::engine::contract::discipline::Queued;
 
 /// Bytes that each class gets in a round, the remainder of them, and the class whose turn it is.
 #[derive(Clone, Debug, Default)]

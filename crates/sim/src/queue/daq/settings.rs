@@ -9,7 +9,7 @@ use super::round_robin::RoundRobin;
 use super::windows::{self, Share};
 use super::{Model, State, Urgent, within};
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::credit::{CLASSES, Credit, Credits, SHORT};
+use crate::engine::contract::credit::{CLASSES, Credit, Credits, SHORT};
 use crate::problem::Problem;
 use crate::queue::{Build, Feature, Settings};
 use crate::topology::Fabric;

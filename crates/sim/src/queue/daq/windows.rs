@@ -1,6 +1,6 @@
 //! Windows: the division of a switch's buffers among its senders.
 
-use crate::engine::credit::{CLASSES, UNLIMITED};
+use crate::engine::contract::credit::{CLASSES, UNLIMITED};
 use crate::problem::Problem;
 use crate::topology::{Fabric, Link};
 use crate::units::Bytes;

@@ -4,7 +4,7 @@
 //! (switch); ties and the bytes that count towards the limit after a public simulator of it
 //! (NetSys/simulator).
 //!
-//! The sort key of a data packet is [`Header::ack`](crate::engine::packet::Header::ack), smallest first,
+//! The sort key of a data packet is [`Header::ack`](crate::engine::contract::packet::Header::ack), smallest first,
 //! whatever its transport means by it; control packets go before all data.
 
 mod ranked;
@@ -17,9 +17,9 @@ use self::ranked::{Data, Ranked};
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::discipline::{Discipline, PortContext, Queued};
-use crate::engine::packet::flag;
-use crate::engine::rules::Rules;
+use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::packet::flag;
+use crate::engine::contract::rules::Rules;
 use crate::ids::PacketId;
 use crate::problem::Problem;
 use crate::units::Bytes;
@@ -174,10 +174,10 @@ impl Discipline for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::agent::tests::packet;
-    use crate::engine::conn::Conn;
-    use crate::engine::discipline::tests::FakePort;
-    use crate::engine::packet::{Header, Packet};
+    use crate::engine::contract::agent::tests::packet;
+    use crate::engine::contract::conn::Conn;
+    use crate::engine::contract::discipline::tests::FakePort;
+    use crate::engine::contract::packet::{Header, Packet};
     use crate::ids::{ConnId, NodeId};
     use crate::units::Rate;
 

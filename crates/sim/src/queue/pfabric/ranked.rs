@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::engine::discipline::Queued;
+use crate::engine::contract::discipline::Queued;
 use crate::ids::{ConnId, NodeId};
 
 /// Packets of the longest queue that is scanned.

@@ -5,8 +5,8 @@ use std::ops::{Index, IndexMut};
 use rustc_hash::FxHashMap;
 
 use super::bucket::{Bucket, Idle};
-use crate::engine::controller::Grant;
-use crate::engine::host::Timer;
+use crate::engine::contract::controller::Grant;
+use crate::engine::contract::host::Timer;
 use crate::ids::{ConnId, LinkId, NodeId, QueueId};
 use crate::units::{Rate, Time};
 

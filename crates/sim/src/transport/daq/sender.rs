@@ -1,9 +1,10 @@
 //! The sending end of DAQ: a handshake that measures the round trip, a window that follows the queue at the switch.
 
 use super::{Daq, Send, kind};
-use crate::engine::credit::{LONG, SHORT, Word};
-use crate::engine::host::{Host, Owner, Start, Timer, Toward};
-use crate::engine::packet::{Header, Packet};
+use crate::engine::contract::credit::{LONG, SHORT, Word};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Start, Timer, Toward};
+use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::queue::daq::{EXPIRED, NO_DEADLINE};
 use crate::transport::late::LateFlow;
@@ -295,9 +296,9 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::derived::Derived;
-    use crate::engine::credit::FULL_LOAD;
-    use crate::engine::endpoint::Endpoint;
-    use crate::engine::fake::FakeHost;
+    use crate::engine::contract::credit::FULL_LOAD;
+    use crate::engine::contract::endpoint::Endpoint;
+    use crate::engine::contract::fake::FakeHost;
     use crate::transport::daq::Model;
     use crate::units::Bytes;
 

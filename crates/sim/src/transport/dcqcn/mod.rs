@@ -20,10 +20,11 @@ use crate::advice::Advice;
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
 use crate::derived::Longest;
-use crate::engine::conn::Conn;
-use crate::engine::endpoint::{Configs, Endpoint, Ends};
-use crate::engine::host::{Host, Owner, Start};
-use crate::engine::packet::Packet;
+use crate::engine::contract::conn::Conn;
+use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Start};
+use crate::engine::contract::packet::Packet;
 use crate::ids::ConnId;
 use crate::queue::lossless::Lossless;
 use crate::queue::{Feature, Queue};
@@ -253,8 +254,8 @@ impl Endpoint for Model {
 mod tests {
     use super::*;
     use crate::advice::tests::FABRIC;
-    use crate::engine::fake::FakeHost;
-    use crate::engine::packet::flag;
+    use crate::engine::contract::fake::FakeHost;
+    use crate::engine::contract::packet::flag;
 
     const FLOW: ConnId = ConnId(0);
 

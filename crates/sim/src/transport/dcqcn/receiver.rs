@@ -2,8 +2,8 @@
 //! point).
 
 use super::{Dcqcn, kind};
-use crate::engine::host::{Host, Toward};
-use crate::engine::packet::{Header, Packet, flag};
+use crate::engine::contract::host::{Host, Toward};
+use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::units::Time;
 
 /// The receiver of one flow.

@@ -2,8 +2,9 @@
 
 use super::rate::Reaction;
 use super::{Dcqcn, kind};
-use crate::engine::host::{Host, Owner, Timer, Toward};
-use crate::engine::packet::{Header, Packet, flag};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Timer, Toward};
+use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::units::Time;
 

@@ -23,10 +23,11 @@ use crate::advice::{self, Advice, Unread};
 use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::conn::Conn;
-use crate::engine::endpoint::{Configs, Endpoint, Ends};
-use crate::engine::host::{Host, Owner, Start};
-use crate::engine::packet::Packet;
+use crate::engine::contract::conn::Conn;
+use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Start};
+use crate::engine::contract::packet::Packet;
 use crate::ids::{ConnId, LinkId};
 use crate::problem::Problem;
 use crate::queue::ndp::NdpPort;
@@ -482,8 +483,8 @@ impl Endpoint for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::fake::FakeHost;
-    use crate::engine::packet::{Header, flag};
+    use crate::engine::contract::fake::FakeHost;
+    use crate::engine::contract::packet::{Header, flag};
 
     const FLOW: ConnId = ConnId(0);
 

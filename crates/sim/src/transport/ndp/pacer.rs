@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Ndp, PullOrder, PullTurns};
-use crate::engine::host::Timer;
+use crate::engine::contract::host::Timer;
 use crate::ids::ConnId;
 use crate::units::Time;
 

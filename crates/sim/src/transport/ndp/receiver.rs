@@ -2,8 +2,8 @@
 
 use super::pacer::Pacer;
 use super::{Ndp, kind, pack};
-use crate::engine::host::{Host, Toward};
-use crate::engine::packet::{Header, Packet, flag};
+use crate::engine::contract::host::{Host, Toward};
+use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::transport::delivery::Delivery;
 

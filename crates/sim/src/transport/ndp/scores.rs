@@ -8,8 +8,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::host::Host;
-use crate::engine::packet::Packet;
+use crate::engine::contract::host::Host;
+use crate::engine::contract::packet::Packet;
 
 /// Conditions under which a sender leaves a path out for a while. Only for senders that choose their paths:
 /// this needs the balancer "permuted".

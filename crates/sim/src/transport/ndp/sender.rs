@@ -4,8 +4,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::scores::Scores;
 use super::{BackstopRepeats, Ndp, RepeatOrder, kind};
-use crate::engine::host::{Host, Owner, Timer, Toward};
-use crate::engine::packet::{Header, Packet, flag};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Timer, Toward};
+use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::random::Purpose;
 use crate::transport::rtt::Rtt;
@@ -455,7 +456,7 @@ mod tests {
     use super::super::{Model, PathPenalty};
     use super::*;
     use crate::derived::Derived;
-    use crate::engine::fake::{FakeHost, SENDER};
+    use crate::engine::contract::fake::{FakeHost, SENDER};
 
     #[test]
     fn repeats_leave_in_the_order_asked_for() {

@@ -1,8 +1,8 @@
 //! The receiving end: every packet gets a reply with the fields that it carried.
 
 use super::{Pacing, kind};
-use crate::engine::host::{Host, Toward};
-use crate::engine::packet::{Header, Packet, flag};
+use crate::engine::contract::host::{Host, Toward};
+use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::transport::reassembly::{Arrival, Reassembly, Record};
 
 /// The receiver of one flow.

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use super::{Asks, Flow, Paced, Pacing, Scheme, kind, next_at, timer};
-use crate::engine::host::{Host, Owner, Start, Timer, Toward};
-use crate::engine::packet::{Header, Packet, Record, flag};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Start, Timer, Toward};
+use crate::engine::contract::packet::{Header, Packet, Record, flag};
 use crate::ids::ConnId;
 use crate::transport::rtt::Rtt;
 use crate::transport::sent::{SentList, State};
@@ -498,8 +499,8 @@ impl<S: Scheme> Sender<S> {
 mod tests {
     use super::*;
     use crate::agent::d3::word;
-    use crate::engine::endpoint::Endpoint;
-    use crate::engine::fake::FakeHost;
+    use crate::engine::contract::endpoint::Endpoint;
+    use crate::engine::contract::fake::FakeHost;
     use crate::transport::d3::{self, D3};
     use crate::units::Bytes;
 

@@ -20,10 +20,11 @@ use crate::advice::{self, Advice};
 use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::conn::Conn;
-use crate::engine::endpoint::{Configs, Endpoint, Ends};
-use crate::engine::host::{Host, Owner, Start, Toward};
-use crate::engine::packet::{Header, Packet};
+use crate::engine::contract::conn::Conn;
+use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Start, Toward};
+use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::problem::Problem;
 use crate::queue::pfabric::PfabricPort;
@@ -391,7 +392,7 @@ mod tests {
 
     use super::*;
     use crate::advice::tests::FABRIC;
-    use crate::engine::fake::FakeHost;
+    use crate::engine::contract::fake::FakeHost;
 
     #[test]
     fn a_timeout_waits_for_three_round_trips() {

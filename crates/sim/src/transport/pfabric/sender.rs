@@ -1,8 +1,9 @@
 //! The sending end of pFabric: a window that opens at line rate, a fixed timeout, and probes when nothing gets through.
 
 use super::{Pfabric, Remaining, kind};
-use crate::engine::host::{Host, Owner, Timer, Toward};
-use crate::engine::packet::{Header, Packet};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Timer, Toward};
+use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::transport::sent::{Sent, SentList, State};
 use crate::transport::source::{Next, PlainFlow, Source};

@@ -26,10 +26,11 @@ use super::delivery::Delivery;
 use super::reassembly::Record;
 use super::tcp::receiver::{DELAYED_ACK, Receiver};
 use super::tcp::sender::{PACE, RETRANSMIT, Sender};
-use crate::engine::conn::Conn;
-use crate::engine::endpoint::{Configs, Endpoint, Ends};
-use crate::engine::host::{Host, Owner, Start};
-use crate::engine::packet::Packet;
+use crate::engine::contract::conn::Conn;
+use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Start};
+use crate::engine::contract::packet::Packet;
 use crate::ids::{ConnId, FlowId};
 use crate::random::Purpose;
 use crate::topology::Fabric;
@@ -357,7 +358,7 @@ impl<R: Record> Endpoint for Model<R> {
 mod tests {
     use super::*;
     use crate::derived::Derived;
-    use crate::engine::fake::FakeHost;
+    use crate::engine::contract::fake::FakeHost;
     use crate::transport::mptcp::Mptcp;
     use crate::transport::reassembly::Reassembly;
     use crate::transport::tcp::Tcp;

@@ -460,7 +460,7 @@ impl<R: Record> Siblings for Share<'_, R> {
 #[cfg(test)]
 mod tests {
     use super::{Coupling, lia};
-    use crate::engine::fake::FakeHost;
+    use crate::engine::contract::fake::FakeHost;
     use crate::ids::ConnId;
     use crate::transport::mptcp::{self, Mptcp};
     use crate::transport::parallel_tcp::{Model, ParallelTcp, Paths};

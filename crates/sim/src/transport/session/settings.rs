@@ -8,7 +8,7 @@ use super::partition::Partition;
 use crate::advice::{Advice, Unread};
 use crate::balancer::Balancer;
 use crate::derived::{Longest, Values};
-use crate::engine::packet::Packet;
+use crate::engine::contract::packet::Packet;
 use crate::problem::{Problem, within};
 use crate::queue::{Feature, Queue};
 use crate::topology::Fabric;

@@ -20,10 +20,11 @@ use self::sender::{PACE, RETRANSMIT, Sender};
 pub use self::settings::{Duplicates, Growth, Halves, IdleRestart, Preset, Tcp};
 use super::audit_ranges;
 use super::source::Messages;
-use crate::engine::conn::Conn;
-use crate::engine::endpoint::{Configs, Endpoint, Ends};
-use crate::engine::host::{Host, Owner, Start};
-use crate::engine::packet::Packet;
+use crate::engine::contract::conn::Conn;
+use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Start};
+use crate::engine::contract::packet::Packet;
 use crate::ids::ConnId;
 use crate::topology::Fabric;
 
@@ -149,8 +150,8 @@ mod tests {
 
     use super::*;
     use crate::derived::Derived;
-    use crate::engine::fake::FakeHost;
-    use crate::engine::packet::flag;
+    use crate::engine::contract::fake::FakeHost;
+    use crate::engine::contract::packet::flag;
     use crate::transport::tcp::congestion::d2tcp::D2tcp;
     use crate::transport::tcp::congestion::dctcp::Dctcp;
     use crate::units::{Bytes, Time};

@@ -11,7 +11,7 @@ use crate::advice::{Advice, Unread};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::packet::Packet;
+use crate::engine::contract::packet::Packet;
 use crate::problem::{Problem, within};
 use crate::queue::drop_tail::DropTail;
 use crate::queue::ecn::Ecn;

@@ -1,8 +1,8 @@
 //! Acknowledgements at the sender: of new data, duplicate, in fast recovery, with the echo of a mark.
 
 use super::Sender;
-use crate::engine::host::Host;
-use crate::engine::packet::Packet;
+use crate::engine::contract::host::Host;
+use crate::engine::contract::packet::Packet;
 use crate::ids::ConnId;
 use crate::transport::source::Source;
 use crate::transport::tcp::congestion::{Ack, Cause, Control, Recovery, Siblings, Step};

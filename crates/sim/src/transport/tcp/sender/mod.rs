@@ -10,8 +10,9 @@ use super::congestion::{self, Cause, CongestionEvent, Control, Progress, Window}
 use super::ecn::Heard;
 use super::reduction::Reduction;
 use super::{Duplicates, Halves, IdleRestart, Tcp, kind};
-use crate::engine::host::{Host, Owner, Timer, Toward};
-use crate::engine::packet::{Header, Packet, flag};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Timer, Toward};
+use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::transport::rtt::Rtt;
 use crate::transport::source::{Next, Source};

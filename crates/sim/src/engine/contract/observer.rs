@@ -1,0 +1,212 @@
+//! Observers, which watch a run without taking part in it.
+//!
+//! An observer looks at the network at times of its own choosing, after all events of that instant, or sees
+//! every packet that arrives from a link. It cannot change the run: flows, links and the count of events are
+//! the same with and without it, and a run without observers has no cost for them.
+
+use crate::engine::data::conn::{Conn, Counts};
+use crate::engine::data::crossing::Crossing;
+use crate::engine::data::finished::LinkCounts;
+use crate::engine::data::packet::Packet;
+use crate::ids::{ConnId, FlowId, LinkId, NodeId};
+use crate::units::Time;
+
+/// What watches: what a researcher writes for a measurement of their own.
+pub trait Observer: Send {
+    /// When it wants to look at the network next; [`Time::NEVER`] if it does not. Asked after each look.
+    fn next_look(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The time has come: all events until then, those of that instant included, have happened.
+    fn look(&mut self, at: Time, view: &mut View) {
+        let _ = (at, view);
+    }
+
+    /// Whether it is to be shown packets. Asked once, at the start.
+    fn watches_packets(&self) -> bool {
+        false
+    }
+
+    /// Whether it needs those that come out of that link: in a run of several parts it is shown no others. Asked once for
+    /// each link, at the start.
+    fn watches_link(&self, link: LinkId) -> bool {
+        let _ = link;
+        true
+    }
+
+    /// A packet has come out of a link.
+    fn arrived(&mut self, arrival: &Arrival) {
+        let _ = arrival;
+    }
+
+    /// The run's controller begins to decide.
+    fn control_begins(&mut self) {}
+
+    /// It has decided, and hosts have heard of what is for at once.
+    fn control_ends(&mut self) {}
+
+    /// Bytes that it keeps, for the limit of the run's memory.
+    fn memory(&self) -> u64 {
+        0
+    }
+}
+
+/// A packet that has come out of a link.
+pub struct Arrival<'e> {
+    /// When its last bit came.
+    pub at: Time,
+    /// The link that it has crossed.
+    pub link: LinkId,
+    /// The packet; `hops` counts this link.
+    pub packet: &'e Packet,
+    /// Its connection; in a run of several parts its counters may be those of a later time.
+    pub conn: &'e Conn,
+    /// The flow that names the connection: the first one, if several share it.
+    pub flow: FlowId,
+    /// Whether this is the host that the packet is for.
+    pub is_last: bool,
+}
+
+/// The network at one instant.
+pub struct View<'v> {
+    inside: &'v mut dyn Inside,
+    at: Time,
+    quiet_until: Time,
+}
+
+/// What a view looks up, whatever the members of the run and however many parts it has.
+pub(in crate::engine) trait Inside {
+    fn port(&mut self, link: LinkId, at: Time) -> PortState;
+    fn packets(&self) -> usize;
+    fn conns(&self) -> &[Conn];
+    fn entry(&self, flow: FlowId) -> u32;
+    fn ended(&self, flow: FlowId) -> Counts;
+    fn window(&self, id: ConnId) -> Option<u64>;
+    fn backlog(&self, host: NodeId) -> Option<u64>;
+    fn counts(&mut self, link: LinkId, at: Time) -> LinkCounts;
+    fn restart_maxima(&mut self, at: Time);
+    fn delivered(&self) -> Vec<u64>;
+}
+
+/// Payload delivered by flow: of ended flows, with that of open ones.
+pub(in crate::engine) fn delivered(ended: impl Iterator<Item = u64>, conns: &[Conn]) -> Vec<u64> {
+    let mut all: Vec<u64> = ended.collect();
+    for conn in conns.iter().filter(|conn| carries(conn)) {
+        all[conn.flow.index()] = conn.counts().delivered_bytes;
+    }
+    all
+}
+
+/// Whether a connection carries a flow that is under way, or stands for its subflows.
+fn carries(conn: &Conn) -> bool {
+    conn.open && conn.flow != FlowId::NONE && conn.parent == ConnId::NONE
+}
+
+/// A port at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortState {
+    /// Bytes in the port, the packet on the wire included.
+    pub bytes: u64,
+    /// Packets in the port, the one on the wire included.
+    pub packets: u32,
+    /// Time since the start of the run in which packets were on the wire.
+    pub busy: Time,
+}
+
+impl View<'_> {
+    /// The port that feeds a link.
+    pub fn port(&mut self, link: LinkId) -> PortState {
+        self.inside.port(link, self.at)
+    }
+
+    /// What has been counted at a link until now.
+    pub fn counts(&mut self, link: LinkId) -> LinkCounts {
+        self.inside.counts(link, self.at)
+    }
+
+    /// From now on, most bytes and packets of a port are those at one instant from now on.
+    pub fn restart_maxima(&mut self) {
+        self.inside.restart_maxima(self.at);
+    }
+
+    /// Payload delivered until now by flow, in bytes, of all flows that are drawn.
+    pub fn delivered(&self) -> Vec<u64> {
+        self.inside.delivered()
+    }
+
+    /// Nothing happens until then, that instant included, but that ports send what they have.
+    pub fn quiet_until(&self) -> Time {
+        self.quiet_until
+    }
+
+    /// Whether no packet is anywhere.
+    pub fn is_empty(&self) -> bool {
+        self.inside.packets() == 0
+    }
+
+    /// The flows that are under way: of each, the connection that carries it or stands for its subflows.
+    pub fn connections(&self) -> impl Iterator<Item = (ConnId, &Conn)> {
+        let open = |(index, conn): (usize, _)| (ConnId(index as u32), conn);
+        let conns = self.inside.conns().iter().enumerate().map(open);
+        conns.filter(move |(_, conn): &(_, &Conn)| carries(conn))
+    }
+
+    /// The traffic entry of a flow that has started.
+    pub fn entry(&self, flow: FlowId) -> u32 {
+        self.inside.entry(flow)
+    }
+
+    /// What a flow has counted that is no longer open.
+    pub fn ended(&self, flow: FlowId) -> Counts {
+        self.inside.ended(flow)
+    }
+
+    /// Payload that waits at a host in queues of its transport, if there is one that has such queues.
+    pub fn backlog(&self, host: NodeId) -> Option<u64> {
+        self.inside.backlog(host)
+    }
+
+    /// Bytes that a connection may have under way, if its transport has such a window.
+    pub fn window(&self, id: ConnId) -> Option<u64> {
+        self.inside.window(id)
+    }
+}
+
+/// Shows a packet that has come out of a link, and is not yet counted as having crossed it. `ends` has the node where each
+/// link ends.
+#[cold]
+#[inline(never)]
+pub(in crate::engine) fn show(
+    observers: &mut [&mut dyn Observer],
+    link: LinkId,
+    Crossing { event, mut packet }: Crossing,
+    conn: &Conn,
+    flow: FlowId,
+    ends: &[NodeId],
+) {
+    packet.hops = packet.hops.wrapping_add(1);
+    let at = event.time;
+    let is_last = packet.dst == ends[link.index()];
+    let arrival = Arrival { at, link, packet: &packet, conn, flow, is_last };
+    observers.iter_mut().for_each(|observer| observer.arrived(&arrival));
+}
+
+/// Time of the next look of any observer.
+pub(in crate::engine) fn next_look(observers: &[&mut dyn Observer]) -> Time {
+    observers.iter().map(|observer| observer.next_look()).min().unwrap_or(Time::NEVER)
+}
+
+/// Calls each observer whose next look is due by `end`.
+pub(in crate::engine) fn look_by(observers: &mut [&mut dyn Observer], end: Time, inside: &mut dyn Inside) {
+    loop {
+        let at = next_look(observers);
+        if at > end || at == Time::NEVER {
+            return;
+        }
+        for observer in observers.iter_mut().filter(|observer| observer.next_look() == at) {
+            observer.look(at, &mut View { inside, at, quiet_until: end });
+            assert!(observer.next_look() > at, "an observer looks once at an instant");
+        }
+    }
+}

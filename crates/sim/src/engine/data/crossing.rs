@@ -1,0 +1,149 @@
+//! Boundaries between the parts of a run: the part of each node, and the messages from one part to another.
+
+use super::credit::Frame;
+use super::event::Event;
+use super::packet::{Packet, Record};
+use crate::ids::{ConnId, LinkId, NodeId};
+use crate::topology::parts::parts;
+use crate::topology::{Fabric, Link};
+use crate::units::Time;
+use std::sync::Arc;
+
+/// Who simulates what.
+#[derive(Clone, Debug)]
+pub struct Cut {
+    /// The part of each node.
+    pub part: Vec<u32>,
+    /// How many parts.
+    pub count: u32,
+    /// What happens in a part is known to no other one before so long.
+    pub lookahead: Time,
+}
+
+impl Cut {
+    /// The network in at most so many parts.
+    pub fn new(fabric: &Fabric, count: u32) -> Cut {
+        let part = parts(fabric, count);
+        let count = part.iter().max().map_or(1, |last| last + 1);
+        let apart = fabric.links.iter().filter(|link| part[link.from.index()] != part[link.to.index()]);
+        let lookahead = apart.map(|link| link.delay).min().unwrap_or(Time::NEVER);
+        Cut { part, count, lookahead }
+    }
+
+    /// The part of a node.
+    #[inline]
+    pub fn of(&self, node: NodeId) -> usize {
+        self.part[node.index()] as usize
+    }
+
+    /// The parts of a link's head, where its port is, and of its end, where packets that a fault loses are counted.
+    pub fn ends(&self, link: &Link) -> (usize, usize) {
+        (self.of(link.from), self.of(link.to))
+    }
+}
+
+/// A packet that arrives in another part; or one that has arrived in this part and is to be shown to observers.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing {
+    /// Its arrival; the packet's number is that of the part from which it comes.
+    pub event: Event,
+    /// The packet.
+    pub packet: Packet,
+}
+
+/// What a part has for another.
+#[derive(Debug, Default)]
+pub struct Parcel {
+    /// Packets.
+    pub packets: Vec<Crossing>,
+    /// What these carry; as many, where packets have records.
+    pub records: Vec<Record>,
+    /// Whole paths that packets of it take and that the other part has not been told of: see [`Paths::tell`](crate::engine::data::paths::Paths::tell).
+    pub paths: Vec<u32>,
+    /// Packets whose paths have been told.
+    pub told: usize,
+    /// Pause frames.
+    pub pauses: Vec<Event>,
+    /// Frames with credit, and the links that they cross.
+    pub credits: Vec<(LinkId, Frame)>,
+    /// When the first packet or pause frame arrives.
+    pub first: Option<Time>,
+}
+
+impl Parcel {
+    /// A packet more.
+    pub fn push(&mut self, event: Event, packet: Packet) {
+        self.packets.push(Crossing { event, packet });
+        self.arrives(event.time);
+    }
+
+    /// A pause frame more.
+    pub fn push_pause(&mut self, event: Event) {
+        self.pauses.push(event);
+        self.arrives(event.time);
+    }
+
+    fn arrives(&mut self, time: Time) {
+        self.first = Some(self.first.map_or(time, |first| first.min(time)));
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty() && self.pauses.is_empty() && self.credits.is_empty()
+    }
+
+    /// Takes all out.
+    pub fn clear(&mut self) {
+        self.packets.clear();
+        self.records.clear();
+        self.paths.clear();
+        self.told = 0;
+        self.pauses.clear();
+        self.first = None;
+    }
+}
+
+/// What a part has for the others.
+#[derive(Debug, Default)]
+pub struct Abroad {
+    /// This part, of so many; 0 of 1 in a run that is not parted.
+    pub me: u32,
+    /// See `me`.
+    pub of: u32,
+    /// By part, what has come from there and is not taken in yet.
+    pub inbox: Vec<Parcel>,
+    /// Starts and words to triggers at hosts of other parts.
+    pub starts: Vec<(NodeId, Event)>,
+    /// Connections that have opened.
+    pub opened: Vec<ConnId>,
+    /// Slots that have been given to connections of this part.
+    pub slots: u32,
+    /// Who simulates what; none in a run that is not parted.
+    pub cut: Option<Arc<Cut>>,
+}
+
+impl Abroad {
+    /// Whether the run has other parts.
+    #[inline]
+    pub fn is_parted(&self) -> bool {
+        self.of > 1
+    }
+
+    /// Whether another part simulates that node.
+    #[inline]
+    pub fn is_abroad(&self, node: NodeId) -> bool {
+        self.cut.as_ref().is_some_and(|cut| cut.part[node.index()] != self.me)
+    }
+
+    /// When the first packet arrives that is not taken in yet.
+    pub fn first(&self) -> Option<Time> {
+        self.inbox.iter().filter_map(|parcel| parcel.first).min()
+    }
+
+    /// A slot that no connection of any part has had.
+    pub fn new_slot(&mut self) -> ConnId {
+        let slot = ConnId(self.slots * self.of + self.me);
+        self.slots += 1;
+        slot
+    }
+}

@@ -1,0 +1,60 @@
+//! Work that an event leaves to be done before the next one. Most events leave little, so one test covers all
+//! of it.
+
+use super::crossing::Parcel;
+use crate::ids::{ConnId, FlowId, LinkId, PacketId};
+use crate::traffic::dependencies::Milestone;
+
+/// Work that is deferred to the end of an event, because its handler holds only a part of the engine.
+#[derive(Debug, Default)]
+pub struct Aftermath {
+    any: bool,
+    /// Connections whose last packet may just have gone.
+    pub gone: Vec<ConnId>,
+    /// Headers to be sent back to their senders.
+    pub bounced: Vec<PacketId>,
+    /// Links whose head is to be told something that it has not been told: see `engine/pause.rs`.
+    pub pauses: Vec<LinkId>,
+    /// Flows that have just ended, and where, if anything depends on that.
+    pub ended: Vec<(FlowId, Milestone)>,
+    /// By part of the run, packets that go there: see `engine/part.rs`. They wait for the end of a window.
+    pub out: Vec<Parcel>,
+}
+
+impl Aftermath {
+    /// Whether there is anything since the last call.
+    #[inline(always)]
+    pub fn take(&mut self) -> bool {
+        // Most events leave nothing, and are spared the write.
+        if self.any {
+            self.any = false;
+            return true;
+        }
+        false
+    }
+
+    /// The connection may be over.
+    #[inline(always)]
+    pub fn gone(&mut self, id: ConnId) {
+        self.any = true;
+        self.gone.push(id);
+    }
+
+    /// The header is on its way back.
+    pub fn bounced(&mut self, id: PacketId) {
+        self.any = true;
+        self.bounced.push(id);
+    }
+
+    /// The head of the link is to be told.
+    pub fn pause(&mut self, ingress: LinkId) {
+        self.any = true;
+        self.pauses.push(ingress);
+    }
+
+    /// The flow has ended.
+    pub fn ended(&mut self, flow: FlowId, at: Milestone) {
+        self.any = true;
+        self.ended.push((flow, at));
+    }
+}

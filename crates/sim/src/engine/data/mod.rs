@@ -1,0 +1,17 @@
+//! Plain types of a run, with no members in them: packets, connections, ports, the state of flow control, input and results.
+
+pub mod conn;
+pub mod credit;
+pub mod crossing;
+pub mod deferred;
+pub mod event;
+pub mod finished;
+pub mod gate;
+pub mod numbers;
+pub mod packet;
+pub mod paths;
+pub mod plan;
+pub mod port;
+pub mod progress;
+pub mod ring;
+pub mod rules;

@@ -1,0 +1,193 @@
+//! Packets: one cache line each, in one arena, named by a 32-bit index.
+
+use crate::ids::{ConnId, LinkId, NodeId, PacketId};
+use crate::units::Time;
+
+/// A packet in flight. The header belongs to the transport; ports read its `class`, and queues that sort read `ack`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(64))]
+pub struct Packet {
+    /// When the sending transport made it.
+    pub created_at: Time,
+    /// When its transmission began at the source's own port.
+    pub wire_at: Time,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// The connection that it belongs to.
+    pub conn: ConnId,
+    /// The host that it is for.
+    pub dst: NodeId,
+    /// The link by which it came to where it is; [`LinkId::NONE`] at its source.
+    pub ingress: LinkId,
+    /// The key that per-flow balancers hash: stands for the 5-tuple. Of a packet with [`flag::ROUTED`]: its
+    /// path.
+    pub label: u32,
+    /// Which of the run's transports reads the header.
+    pub transport: u8,
+    /// Which of the run's balancers chooses among its next hops.
+    pub balancer: u8,
+    /// The [`flag`]s.
+    pub flags: u8,
+    /// Links that it has crossed.
+    pub hops: u8,
+    /// The header, for the other end.
+    pub header: Header,
+}
+
+/// A packet's record beyond its header, where a transport of the run uses one: another cache line.
+///
+/// It belongs to the transport and, if it has one, to its agent (`engine/agent.rs`): both define the words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Record(pub [u64; 8]);
+
+/// The header, from one end to the other; each transport defines the fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// The kind of packet.
+    pub kind: u8,
+    /// The class of traffic (DSCP or 802.1p priority), which ports with several classes read: 0 goes first.
+    pub class: u8,
+    /// Payload bytes.
+    pub len: u16,
+    /// Number of the packet in its connection.
+    pub number: u32,
+    /// First of two words.
+    pub seq: u64,
+    /// Second of two words. Of data, the sort key of ports with a queue "pfabric": the smallest goes first.
+    pub ack: u64,
+}
+
+/// Bits of [`Packet::flags`].
+pub mod flag {
+    /// A full port may cut the payload off.
+    pub const TRIMMABLE: u8 = 1;
+    /// The payload has been cut off.
+    pub const TRIMMED: u8 = 2;
+    /// An acknowledgement, a pull or another packet without payload: goes with the headers where there are two queues.
+    pub const CONTROL: u8 = 16;
+    /// A port may mark it instead of dropping it.
+    pub const ECN_CAPABLE: u8 = 4;
+    /// Congestion experienced: a port has marked it.
+    pub const CE: u8 = 8;
+    /// Its header found the queue full, and is being returned to its sender.
+    pub const BOUNCED: u8 = 32;
+    /// Its source has chosen the whole path, which the label names: see [`crate::engine::data::paths`].
+    pub const ROUTED: u8 = 64;
+    /// It goes that path backwards.
+    pub const BACKWARDS: u8 = 128;
+}
+
+impl Packet {
+    /// Whether the flag is set.
+    #[inline]
+    pub fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// The key that stands for the 5-tuple of a connection's packets to its sender.
+#[inline]
+pub fn reverse_label(label: u32) -> u32 {
+    label ^ 0x5bd1_e995
+}
+
+/// All live packets. A slot is used again as soon as its packet is gone, most recent first.
+#[derive(Debug, Default)]
+pub struct Arena {
+    slots: Vec<Packet>,
+    free: Vec<PacketId>,
+    /// By slot; none unless packets have records.
+    records: Vec<Record>,
+    has_records: bool,
+}
+
+impl Arena {
+    /// One in which each packet has a record, or none.
+    pub fn new(has_records: bool) -> Arena {
+        Arena { has_records, ..Arena::default() }
+    }
+
+    /// Whether packets have records.
+    #[inline(always)]
+    pub fn has_records(&self) -> bool {
+        self.has_records
+    }
+
+    /// The record of a packet, where packets have them.
+    #[inline]
+    pub fn record(&mut self, id: PacketId) -> &mut Record {
+        &mut self.records[id.index()]
+    }
+
+    /// A packet and its record.
+    #[inline]
+    pub fn with_record(&mut self, id: PacketId) -> (&mut Packet, &mut Record) {
+        (&mut self.slots[id.index()], &mut self.records[id.index()])
+    }
+
+    /// Puts a packet into a slot.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        if let Some(id) = self.free.pop() {
+            self.slots[id.index()] = packet;
+            return id;
+        }
+        self.slots.push(packet);
+        if self.has_records {
+            self.records.push(Record::default());
+        }
+        PacketId(self.slots.len() as u32 - 1)
+    }
+
+    /// Exchanges two packets: each takes the other's place, in lists too.
+    pub fn swap(&mut self, a: PacketId, b: PacketId) {
+        self.slots.swap(a.index(), b.index());
+        if self.has_records {
+            self.records.swap(a.index(), b.index());
+        }
+    }
+
+    /// Takes the packet out of its slot.
+    #[inline]
+    pub fn remove(&mut self, id: PacketId) -> Packet {
+        self.free.push(id);
+        self.slots[id.index()]
+    }
+
+    /// Number of live packets.
+    pub fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Number of slots ever used: all packet numbers are below it.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+impl std::ops::Index<PacketId> for Arena {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.slots[id.index()]
+    }
+}
+
+impl std::ops::IndexMut<PacketId> for Arena {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.slots[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_one_cache_line() {
+        assert_eq!(std::mem::size_of::<Packet>(), 64);
+        assert_eq!(std::mem::align_of::<Packet>(), 64);
+    }
+}

@@ -1,0 +1,129 @@
+//! The head of a link: a port, its queued packets, and the choice of the next one.
+
+use crate::engine::calendar::Calendar;
+use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::data::event::{Event, Phase, order};
+use crate::engine::data::port::{Amount, Departures, Losses, Port};
+use crate::engine::data::rules::Rules;
+use crate::ids::{LinkId, PacketId};
+use crate::random::Stream;
+use crate::units::Time;
+
+/// The head of a directed link: a port, its queue, and the queue's random stream.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Egress<Q> {
+    /// The transmitter.
+    pub port: Port,
+    /// Queued packets, or computed departures.
+    pub queue: PortQueue<Q>,
+    /// Random stream of the queue.
+    pub chance: Stream,
+    /// Packets that the queue has dropped, trimmed or returned.
+    pub losses: Losses,
+}
+
+/// Queue of a port: computed departures, or packets.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one a port, indexed in the hot loop: no indirection")]
+pub enum PortQueue<Q> {
+    /// Nothing waits: each packet's departure was computed when it came.
+    Committed(Departures, Rules),
+    /// Packets wait until the wire is free.
+    Serviced(Q),
+}
+
+impl<Q> Egress<Q> {
+    /// Packets and bytes whose transmission had begun by that time, and bytes in the port integrated until then; the port must
+    /// be up to date.
+    pub fn sent_and_area(&self, at: Time) -> (Amount, i128) {
+        match &self.queue {
+            PortQueue::Committed(departures, _) => departures.sent_and_area(&self.port, at),
+            PortQueue::Serviced(_) => (self.port.sent, self.port.area(at)),
+        }
+    }
+
+    /// Time until now in which packets were on the wire; the port must be up to date.
+    pub fn busy(&self, now: Time) -> Time {
+        let port = &self.port;
+        match &self.queue {
+            // What waits counts as sent.
+            PortQueue::Committed(departures, _) => {
+                let waits = port.bytes - u64::from(departures.wire_bytes());
+                port.busy(port.sent.bytes - waits, departures.left(now))
+            }
+            // The wire may be taken by a pause frame, which is no packet.
+            PortQueue::Serviced(_) if port.wire_bytes == 0 => port.busy(port.sent.bytes, Time::ZERO),
+            PortQueue::Serviced(_) => port.busy(port.sent.bytes, port.free_at - now),
+        }
+    }
+}
+
+/// Starts every transmission that was due by now, and brings the port's occupancy up to date.
+#[inline(always)]
+pub fn catch_up(queue: &mut impl Discipline, cx: &mut PortContext, now: Time) {
+    while cx.port.free_at <= now && cx.port.lookahead > Time::ZERO && !queue.is_empty() {
+        let at = cx.port.free_at;
+        // A queue decides as it would have at that time.
+        cx.now = at;
+        cx.port.settle(at);
+        let Some(packet) = queue.dequeue(cx) else {
+            debug_assert!(queue.is_empty(), "a queue that holds packets gives one");
+            break;
+        };
+        start(cx, packet, at);
+    }
+    cx.now = now;
+    cx.port.settle(now);
+}
+
+/// Puts a packet that is counted in the port on its wire, which is free at that time.
+#[inline(always)]
+pub fn start(cx: &mut PortContext, packet: Queued, at: Time) {
+    // A packet's first port is its host's, which is never served in retrospect.
+    if cx.port.lookahead == Time::ZERO && cx.arena[packet.id].ingress == LinkId::NONE {
+        cx.arena[packet.id].wire_at = at;
+    }
+    cx.port.wire_bytes = packet.size;
+    let (_, arrival) = cx.port.transmit(at, packet.size);
+    let mut event = arrival_event(cx.port, arrival, packet.id);
+    if let Some(fault) = &mut cx.port.fault
+        && fault.loses(arrival)
+    {
+        event.order = order(Phase::Lost, cx.port.rank, event.word());
+    }
+    cx.arrives(event);
+    cx.port.turn = cx.calendar.ties.begun;
+}
+
+/// A packet comes to a port whose wire is taken.
+#[inline(always)]
+pub fn wait(queue: &mut impl Discipline, id: PacketId, cx: &mut PortContext) {
+    queue.enqueue(id, cx);
+    if !cx.port.serving && !queue.is_empty() {
+        schedule_departure(cx.port, cx.calendar);
+    }
+}
+
+/// The same at the instant at which the wire becomes free, before it does: ties by arrival only.
+#[cold]
+#[inline(never)]
+pub fn wait_for_end(queue: &mut impl Discipline, id: PacketId, cx: &mut PortContext) {
+    wait(queue, id, cx);
+}
+
+/// Asks for an event when what waits must be served at the latest.
+#[inline]
+pub fn schedule_departure(port: &mut Port, calendar: &mut Calendar) {
+    debug_assert!(!port.serving, "one departure event at a time");
+    port.serving = true;
+    let time = port.free_at + port.lookahead;
+    calendar.push(Event { time, order: order(Phase::Departure, port.rank, port.turn), a: 0 });
+}
+
+/// A packet's arrival at the end of a link, counted by what the port has sent.
+#[inline(always)]
+pub fn arrival_event(port: &Port, time: Time, id: PacketId) -> Event {
+    let order = order(Phase::Arrival, port.rank, port.sent.packets as u32);
+    Event { time, order, a: id.0 }
+}

@@ -1,0 +1,58 @@
+//! Connections, paths and packets that come from other parts of a run.
+
+use super::Network;
+use crate::engine::contract::members::Members;
+use crate::engine::data::conn::Conn;
+use crate::engine::data::crossing::Parcel;
+use crate::engine::data::event::Event;
+use crate::engine::data::packet::flag;
+use crate::ids::{ConnId, PathId};
+
+impl<M: Members> Network<'_, M> {
+    /// A connection has opened in another part.
+    pub(in crate::engine) fn admit(&mut self, id: ConnId, conn: Conn) {
+        let mut copy = Conn { closing: false, counted: false, ..conn.fresh(conn.ports()) };
+        // Nobody else has packets of it that are not on their way.
+        let has_end = !(self.abroad.is_abroad(conn.src) && self.abroad.is_abroad(conn.dst));
+        if conn.via == id && has_end {
+            self.open_paths(id, &conn);
+        }
+        if has_end {
+            self.note_paths(&mut copy);
+        }
+        self.put(id, copy);
+    }
+
+    /// Adds to what goes to other parts the whole paths of packets that these have not been told of.
+    pub(in crate::engine) fn tell_paths(&mut self) {
+        if self.paths.is_empty() {
+            return;
+        }
+        for (part, parcel) in self.after.out.iter_mut().enumerate() {
+            for crossing in parcel.packets[parcel.told..].iter().filter(|it| it.packet.has(flag::ROUTED)) {
+                self.paths.tell(PathId(crossing.packet.label), part, &mut parcel.paths);
+            }
+            parcel.told = parcel.packets.len();
+        }
+    }
+
+    /// Packets and pause frames come from that part.
+    pub(in crate::engine) fn take_in(&mut self, from: usize, parcel: &mut Parcel) {
+        self.paths.hear(from, &parcel.paths);
+        for (at, crossing) in parcel.packets.iter().enumerate() {
+            let mut packet = crossing.packet;
+            let node = self.ends[self.links.of(&crossing.event).index()];
+            assert!(!self.abroad.is_abroad(node), "a packet for {node} has come to another part of the run");
+            if packet.has(flag::ROUTED) {
+                packet.label = self.paths.own(from, PathId(packet.label)).0;
+            }
+            let id = self.arena.insert(packet);
+            if let Some(record) = parcel.records.get(at) {
+                *self.arena.record(id) = *record;
+            }
+            self.calendar.push(Event { a: id.0, ..crossing.event });
+        }
+        parcel.pauses.iter().for_each(|&frame| self.calendar.push(frame));
+        parcel.clear();
+    }
+}

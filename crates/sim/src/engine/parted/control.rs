@@ -1,0 +1,130 @@
+//! The controller of a run in several parts.
+//!
+//! A message to or from the controller travels at least as long as a window lasts. Its acts within a window therefore depend
+//! on no report of that window, and no host gets an order of that window before the next one: the controller acts for a
+//! whole window when the parts have met. It handles the reports of the parts and its own events in the order of all
+//! events, so that the channel loses the same messages, and queues get the same numbers, as in a run in one part.
+
+use super::*;
+use crate::engine::calendar::Calendar;
+use crate::engine::calendar::ties::Ties;
+use crate::engine::contract::controller::{Controller, Report};
+use crate::engine::data::event::Event;
+use crate::engine::data::plan::Agenda;
+use crate::engine::network::control_plane::{ACT, Room};
+use crate::engine::network::mailbox::Mailbox;
+use crate::ids::QueueId;
+use std::collections::VecDeque;
+
+/// The controller, its events, and the numbers of queues.
+pub(in crate::engine) struct Center<C> {
+    pub room: Box<Room<C>>,
+    calendar: Calendar,
+    /// By part and by its number there, the number of a queue in the run.
+    numbers: Vec<Vec<QueueId>>,
+    /// By that number, the number in its part.
+    queues: Vec<QueueId>,
+    /// Reports that it has not heard, in order: the keys of their events, their parts.
+    reports: VecDeque<(u128, u32, Report)>,
+    /// The time of its last event, and how many there were.
+    pub now: Time,
+    /// See `now`.
+    pub events: u64,
+}
+
+impl<C: Controller> Center<C> {
+    /// The controller before the run.
+    pub fn new(mut room: Box<Room<C>>, parts: usize, agenda: Agenda) -> Center<C> {
+        let mut calendar = Calendar::new(agenda, Ties::default());
+        room.begin(&mut calendar);
+        Center {
+            room,
+            calendar,
+            numbers: vec![Vec::new(); parts],
+            queues: Vec::new(),
+            reports: VecDeque::new(),
+            now: Time::ZERO,
+            events: 0,
+        }
+    }
+
+    /// Its next event.
+    pub fn first(&self) -> Option<Event> {
+        self.calendar.first()
+    }
+
+    /// Collects the reports of all parts: of each, in the order in which they were made.
+    fn collect<'a>(&mut self, mailboxes: impl Iterator<Item = &'a mut Mailbox>) {
+        let before = self.reports.len();
+        for (part, mailbox) in (0..).zip(mailboxes) {
+            self.reports.extend(mailbox.reports().drain(..).map(|(made, report)| (made, part, report)));
+        }
+        if self.reports.len() > before {
+            // Stable: an event's reports are in order.
+            self.reports.make_contiguous().sort_by_key(|&(made, ..)| made);
+        }
+    }
+
+    /// Hears the reports that were made before its next event.
+    fn hear_all(&mut self) {
+        let next = self.first().map_or(u128::MAX, |event| event.key());
+        while let Some((made, part, report)) = self.reports.pop_front_if(|&mut (made, ..)| made < next) {
+            self.hear(made, part, report);
+        }
+    }
+
+    /// A report that a host of that part has sent. The first one on a queue gives it its number.
+    fn hear(&mut self, key: u128, part: u32, mut report: Report) {
+        let numbers = &mut self.numbers[part as usize];
+        let queue = report.queue_mut();
+        if queue.index() == numbers.len() {
+            numbers.push(QueueId(self.queues.len() as u32));
+            self.queues.push(*queue);
+        }
+        *queue = numbers[queue.index()];
+        self.room.report(report, Time((key >> 64) as u64), &mut self.calendar);
+    }
+
+    /// Handles its next event.
+    fn handle_next(&mut self, observers: &mut [&mut dyn Observer]) {
+        let Some((event, _)) = self.calendar.pop(|_| (), |_| 0) else { return };
+        (self.now, self.events) = (event.time, self.events + 1);
+        if event.a != ACT {
+            let order = self.room.arrive(event.a, event.time, &mut self.calendar);
+            assert!(order.is_none(), "orders arrive in their parts");
+        } else if self.room.is_due(event.time) {
+            observers.iter_mut().for_each(|observer| observer.control_begins());
+            // Controllers that read the counters of connections have their runs in one part.
+            let orders = self.room.decide(event.time, &[], &mut self.calendar);
+            assert!(orders.is_empty(), "orders travel");
+            observers.iter_mut().for_each(|observer| observer.control_ends());
+        }
+    }
+}
+
+impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
+    /// All that the controller hears and does before that time.
+    pub(in crate::engine) fn control_until(&mut self, end: Time) {
+        while self.controls_before(u128::MAX, end) {}
+    }
+
+    /// The controller hears the reports that have been made, and handles its next event if that comes before the event
+    /// with that key and before `end`. Returns whether there was one.
+    pub(in crate::engine) fn controls_before(&mut self, key: u128, end: Time) -> bool {
+        let Some(center) = &mut self.center else { return false };
+        center.collect(self.parts.iter_mut().filter_map(|part| part.net.mailbox.as_deref_mut()));
+        center.hear_all();
+        // A report may have arrived before what was to come next.
+        if !center.first().is_some_and(|event| event.key() < key && event.time < end) {
+            return false;
+        }
+        center.handle_next(&mut self.observers);
+        for posted in center.room.posted().drain(..) {
+            let queue = center.queues[posted.order.queue.index()];
+            let net = &mut self.parts[self.cut.of(posted.order.host)].net;
+            let mailbox = net.mailbox.as_mut().expect("each part has a mailbox if there is a controller");
+            net.calendar.push(mailbox.admit(posted, queue));
+        }
+        true
+    }
+}

@@ -1,0 +1,133 @@
+//! Between two windows: parts hand over what they have for each other, connections close, observers look.
+
+use super::*;
+use crate::engine::contract::observer::{look_by, next_look, show};
+use crate::engine::data::conn::InNetwork;
+use crate::ids::FlowId;
+
+impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
+    /// Parts hand over what they have for each other.
+    pub(in crate::engine) fn meet(&mut self) {
+        self.number_drawn();
+        for from in 0..self.parts.len() {
+            self.parts[from].net.tell_paths();
+            for id in std::mem::take(&mut self.parts[from].net.abroad.opened) {
+                let conn = self.parts[from].net.conns[id.index()];
+                for to in (0..self.parts.len()).filter(|&to| to != from) {
+                    self.parts[to].net.admit(id, conn);
+                }
+            }
+            for (host, event) in std::mem::take(&mut self.parts[from].net.abroad.starts) {
+                let part = &mut self.parts[self.cut.of(host)];
+                part.starts.admit(event, &mut part.net);
+            }
+            for to in (0..self.parts.len()).filter(|&to| to != from) {
+                if self.parts[from].net.after.out[to].is_empty() {
+                    continue;
+                }
+                // Whether a frame is an event depends on the port that it comes to.
+                let mut parcel = std::mem::take(&mut self.parts[from].net.after.out[to]);
+                for (link, frame) in parcel.credits.drain(..) {
+                    self.parts[to].net.credit_comes(link, frame);
+                }
+                // What came before has been taken in: both are empty or hold this window's packets.
+                self.counts.crossings += parcel.packets.len() as u64;
+                let empty = std::mem::replace(&mut self.parts[to].net.abroad.inbox[from], parcel);
+                assert!(empty.is_empty(), "a parcel is taken in before the next one comes");
+                self.parts[from].net.after.out[to] = empty;
+            }
+        }
+        self.close();
+    }
+
+    /// Shows the packets that have come out of links, in the order of the events of all parts.
+    pub(in crate::engine) fn show(&mut self) {
+        let mut seen = std::mem::take(&mut self.parts[0].seen);
+        self.parts[1..].iter_mut().for_each(|part| seen.append(&mut part.seen));
+        let ties = self.parts[0].net.calendar.ties;
+        seen.sort_unstable_by_key(|seen| ties.key_of(&seen.event));
+        for &seen in &seen {
+            let id = seen.packet.conn;
+            let home = &self.parts[(id.0 % self.cut.count) as usize];
+            let (conn, flow) = (&home.net.conns[id.index()], home.first_flow(id));
+            show(&mut self.observers, home.net.links.of(&seen.event), seen, conn, flow, &home.net.ends);
+        }
+        // Its memory serves the next window.
+        seen.clear();
+        self.parts[0].seen = seen;
+    }
+
+    /// Closes the connections whose packets are gone in all parts.
+    pub(in crate::engine) fn close(&mut self) {
+        // The slot of one that closes may pass on to another.
+        self.show();
+        // The last subflow that closes may close its flow, which any part may have found over before it.
+        while self.close_found() {}
+    }
+
+    /// Closes those that the parts have found over; whether a subflow is among them.
+    fn close_found(&mut self) -> bool {
+        let mut subflows = false;
+        for at in 0..self.parts.len() {
+            let mut closing = std::mem::take(&mut self.parts[at].closing);
+            closing.retain(|&id| {
+                let closes = self.close_one(at, id);
+                subflows |= closes && self.parts[at].net.conns[id.index()].parent != ConnId::NONE;
+                !closes
+            });
+            closing.append(&mut self.parts[at].closing);
+            self.parts[at].closing = closing;
+        }
+        subflows
+    }
+
+    /// Closes a connection that is over for that part, unless packets of it exist; says whether it has. Its slot is free
+    /// after its last timer: the part of the sender or of the receiver then finds it over again.
+    fn close_one(&mut self, found_at: usize, id: ConnId) -> bool {
+        self.counts.closing_looks += 1;
+        let home = (id.0 % self.cut.count) as usize;
+        if !self.parts[home].net.conns[id.index()].open {
+            // The timers at both ends have expired in this window, and the slot is free.
+            self.parts[found_at].net.conns[id.index()].closing = false;
+            return true;
+        }
+        let conn = self.join(home, id);
+        if conn.network.packets != 0 {
+            return false;
+        }
+        for (at, part) in self.parts.iter_mut().enumerate() {
+            let own = &mut part.net.conns[id.index()];
+            if at == home {
+                *own = Conn { closing: own.closing, ..conn };
+            } else {
+                // Counted at home from here on.
+                own.network = InNetwork::NONE;
+                (own.flow, own.closed, own.sender.done) = (FlowId::NONE, true, true);
+            }
+            own.closing &= at != found_at;
+        }
+        let part = &mut self.parts[home];
+        part.count_ended(id, conn.network.ended_at);
+        part.close(id);
+        part.tidy();
+        if !part.net.conns[id.index()].open {
+            self.parts.iter_mut().for_each(|part| part.net.conns[id.index()].open = false);
+        }
+        true
+    }
+
+    pub(in crate::engine) fn next_look(&self) -> Time {
+        next_look(&self.observers)
+    }
+
+    pub(in crate::engine) fn look_until(&mut self, end: Time) {
+        if self.next_look() > end {
+            return;
+        }
+        self.parts.iter_mut().for_each(|part| part.take_in());
+        self.join_all();
+        let mut observers = std::mem::take(&mut self.observers);
+        look_by(&mut observers, end, self);
+        self.observers = observers;
+    }
+}

@@ -1,0 +1,152 @@
+//! A part of a run: the nodes that one engine simulates, and what it has for the other parts.
+//!
+//! Each part has a network of its own, of which only the ports at the heads of its links are ever used. A packet that
+//! starts on a link to another part leaves this one at once, with the event of its arrival; so does word to a trigger,
+//! and a connection that opens. A run that is not parted has one part, and nothing abroad.
+
+use crate::engine::contract::discipline::Discipline;
+use crate::engine::contract::members::Members;
+use crate::engine::contract::observer::Observer;
+use crate::engine::data::conn::Conn;
+use crate::engine::data::crossing::Cut;
+use crate::engine::data::numbers::Numbers;
+use crate::engine::network::Network;
+use crate::engine::network::egress::{Egress, PortQueue};
+use crate::engine::run::Engine;
+use crate::ids::{ConnId, LinkId};
+use crate::topology::Link;
+use crate::traffic::Flow;
+use crate::units::Time;
+use std::sync::Arc;
+
+impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
+    /// Becomes a part of a run.
+    pub(in crate::engine) fn join(&mut self, cut: &Arc<Cut>, me: u32) {
+        let abroad = &mut self.net.abroad;
+        (abroad.me, abroad.of) = (me, cut.count);
+        abroad.inbox.resize_with(cut.count as usize, Default::default);
+        self.net.after.out.resize_with(cut.count as usize, Default::default);
+        abroad.cut = Some(Arc::clone(cut));
+        for (link, egress) in self.plan.parts.fabric.links.iter().zip(&mut self.net.egress) {
+            let (from, to) = (cut.of(link.from), cut.of(link.to));
+            if from == me as usize && to != from {
+                egress.port.abroad = to as u8 + 1;
+            }
+        }
+        let begins = |link: &Link| cut.of(link.from) != me as usize;
+        self.watched = vec![false; self.net.egress.len()];
+        self.net.paths.join(self.plan.parts.fabric.links.iter().map(begins).collect());
+        let links = 0..self.net.egress.len() as u32;
+        self.cut_links =
+            links.map(LinkId).filter(|link| self.net.egress[link.index()].port.abroad > 0).collect();
+        self.starts.keep(|host| cut.of(host) == me as usize);
+    }
+
+    /// Keeps the packets that an observer is to be shown.
+    pub(in crate::engine) fn watch(&mut self, observer: &dyn Observer) {
+        self.net.watch_packets();
+        for (link, watched) in self.watched.iter_mut().enumerate() {
+            *watched |= observer.watches_link(LinkId(link as u32));
+        }
+    }
+
+    /// When something happens next.
+    pub(in crate::engine) fn next_time(&self) -> Option<Time> {
+        let event = self.net.calendar.first().map(|event| event.time);
+        event.into_iter().chain(self.net.abroad.first()).min()
+    }
+
+    /// Takes in what has come from other parts.
+    pub(in crate::engine) fn take_in(&mut self) {
+        for from in 0..self.net.abroad.inbox.len() {
+            let mut parcel = std::mem::take(&mut self.net.abroad.inbox[from]);
+            self.net.take_in(from, &mut parcel);
+            self.net.abroad.inbox[from] = parcel;
+        }
+    }
+
+    /// Handles all events before that time.
+    pub(in crate::engine) fn run_until(&mut self, end: Time) {
+        self.take_in();
+        while self.handle_next(end) {}
+        self.settle_cut(end);
+        self.net.tell_paths();
+    }
+
+    /// Handles the next event if it comes before that time.
+    #[inline(always)]
+    pub(in crate::engine) fn handle_next(&mut self, end: Time) -> bool {
+        let Some((event, hint)) = self.next_event::<true>(end) else { return false };
+        self.net.now = event.time;
+        self.events += 1;
+        self.handle(event, hint);
+        true
+    }
+
+    /// Whether other parts have something to hear.
+    pub(in crate::engine) fn has_news(&self) -> bool {
+        let abroad = &self.net.abroad;
+        !(self.closing.is_empty()
+            && abroad.opened.is_empty()
+            && abroad.starts.is_empty()
+            && self.net.after.out.iter().all(|parcel| parcel.is_empty()))
+    }
+
+    /// Flows that this part has drawn get their numbers; `all` has those of all parts, in the order of their numbers.
+    pub(in crate::engine) fn number(&mut self, numbers: &Numbers, all: impl Iterator<Item = Flow>) {
+        for &id in &self.net.abroad.opened {
+            numbers.give(&mut self.net.conns[id.index()].flow);
+            self.kept.number(id, numbers);
+        }
+        self.net.agents.number(numbers);
+        if let Some(mailbox) = &mut self.net.mailbox {
+            mailbox.number(numbers);
+        }
+        self.starts.number(all);
+        self.counts.truncate(numbers.first.index());
+    }
+
+    /// Whether connections are to close when their packets are gone in all parts.
+    pub(in crate::engine) fn closes(&self) -> bool {
+        !self.closing.is_empty()
+    }
+
+    /// Ports at the cut decide what they sent before that time.
+    fn settle_cut(&mut self, end: Time) {
+        let before = Time(end.0.saturating_sub(1));
+        for at in 0..self.cut_links.len() {
+            let link = self.cut_links[at];
+            if waits(&self.net, link) {
+                self.net.settle(link, before);
+            }
+        }
+    }
+
+    /// When a port at the cut at which something waits has a free wire.
+    pub(in crate::engine) fn cut_sends(&self) -> Option<Time> {
+        let waiting = self.cut_links.iter().filter(|&&link| waits(&self.net, link));
+        waiting.map(|link| self.net.egress[link.index()].port.free_at).min()
+    }
+
+    /// The slots of this part's connections.
+    pub(in crate::engine) fn own_conns(&self, me: usize, of: u32) -> impl Iterator<Item = (ConnId, &Conn)> {
+        let all = self.net.conns.iter().enumerate().skip(me).step_by(of as usize);
+        all.map(|(slot, conn)| (ConnId(slot as u32), conn))
+    }
+
+    /// Does what closing has left to do.
+    pub(in crate::engine) fn tidy(&mut self) {
+        while self.net.after.take() {
+            self.finish_event();
+        }
+    }
+}
+
+/// Whether packets wait at a port that decides in retrospect.
+fn waits<M: Members>(net: &Network<'_, M>, link: LinkId) -> bool {
+    let Egress { port, queue, .. } = &net.egress[link.index()];
+    match queue {
+        PortQueue::Serviced(queue) => port.lookahead > Time::ZERO && !queue.is_empty(),
+        PortQueue::Committed(..) => false,
+    }
+}

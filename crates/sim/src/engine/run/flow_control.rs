@@ -1,0 +1,63 @@
+//! Events of flow control between the ends of a link: a pause frame arrives, or a credit frame for which a class waits.
+
+use super::Engine;
+use crate::engine::contract::members::Members;
+use crate::engine::data::event::Event;
+use crate::engine::data::gate::CLASSES;
+use crate::engine::network::egress::schedule_departure;
+use crate::ids::LinkId;
+use crate::units::Time;
+
+impl<M: Members> Engine<'_, '_, M> {
+    /// A pause frame has come by that link: the port that feeds the other direction obeys from now on. What is on its
+    /// wire goes on.
+    #[cold]
+    pub(in crate::engine) fn obey(&mut self, frame: Event) {
+        if !self.net.control.credits.links.is_empty() {
+            return self.take_credit(self.net.links.of(&frame));
+        }
+        let (link, stopped, now) = (self.net.links.of(&frame).reverse(), frame.a as u8, self.net.now);
+        let stops = &mut self.net.control.pauses.stops[link.index()];
+        let port = &mut self.net.egress[link.index()].port;
+        let before = std::mem::replace(&mut port.paused, stopped);
+        stops.pauses += u64::from((stopped & !before).count_ones());
+        if before != 0 {
+            stops.paused = stops.paused + (now - stops.since);
+        }
+        stops.since = now;
+        for class in (0..CLASSES).filter(|class| (before ^ stopped) & 1 << class != 0) {
+            stops.since_by_class[class] = now;
+        }
+        if before & !stopped == 0 || port.serving {
+            return;
+        }
+        if port.free_at > now {
+            schedule_departure(port, &mut self.net.calendar);
+        } else {
+            self.depart(link);
+        }
+    }
+}
+
+impl<M: Members> Engine<'_, '_, M> {
+    /// A frame has come by that link to a port at which a class stood still.
+    #[cold]
+    pub(in crate::engine) fn take_credit(&mut self, by: LinkId) {
+        let (link, now, credits) = (by.reverse(), self.net.now, &mut self.net.control.credits);
+        credits.links[link.index()].awaits = false;
+        credits.hear(link, Time(now.0 + 1));
+        let event = credits.await_frame(link);
+        let stopped = credits.stopped(&credits.links[link.index()]);
+        event.into_iter().for_each(|event| self.net.calendar.push(event));
+        let before = std::mem::replace(&mut self.net.egress[link.index()].port.paused, stopped);
+        let port = &mut self.net.egress[link.index()].port;
+        if before & !stopped == 0 || port.serving {
+            return;
+        }
+        if port.free_at > now {
+            schedule_departure(port, &mut self.net.calendar);
+        } else {
+            self.depart(link);
+        }
+    }
+}
