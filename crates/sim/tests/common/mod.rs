@@ -14,10 +14,10 @@ pub mod scenarios;
 pub mod statistics;
 
 use flowyard_sim::Checked;
+use flowyard_sim::engine::contract::observer::Observer;
+use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::parted::executor::Executor;
-use flowyard_sim::engine::data::finished::Status;
-use flowyard_sim::engine::contract::observer::Observer;
 use flowyard_sim::problem::Problems;
 use flowyard_sim::records::{Column, Table, Values};
 use flowyard_sim::results::{Counters, Outcome};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::contract::observer::{Arrival, Observer};
+use flowyard_sim::engine::data::plan::Agenda;
 
 use crate::common::scenarios::{flow, flows};
 use crate::common::{Run, observed, run, scenario};

@@ -2,9 +2,9 @@
 //! acknowledgement.
 
 use crate::common::{MS, Run, US, in_parts, run, run_scenario, run_with, same, scenario};
+use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::parted::executor::InTurn;
-use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::traffic::Waits;
 
 fn last_acknowledgement(run: &Run) -> u64 {

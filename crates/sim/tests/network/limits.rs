@@ -2,8 +2,8 @@
 
 use crate::common::{self, US, run_with, scenario};
 use flowyard_sim::checked::Checked;
-use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::data::finished::{Limit, Status};
+use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::outlook;
 use flowyard_sim::scenario::{self, Format, Prototypes};
 use flowyard_sim::threads::Threads;

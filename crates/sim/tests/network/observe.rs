@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::scenarios::{flow_over_a_line, flows};
 use crate::common::{self, US, observed, run, run_scenario, run_with, scenario};
-use flowyard_sim::engine::data::plan::Agenda;
-use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::engine::contract::observer::{Arrival, Observer, View};
+use flowyard_sim::engine::data::finished::Status;
+use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::ids::{FlowId, LinkId};
 use flowyard_sim::records::{Table, Values};
 use flowyard_sim::transport::frame::Frame;

@@ -2,10 +2,10 @@
 
 use crate::common::{self, in_parts, run_scenario, same, scenario};
 use flowyard_sim::Checked;
-use flowyard_sim::engine::data::plan::Agenda;
-use flowyard_sim::engine::parted::executor::InTurn;
 use flowyard_sim::engine::data::finished::Limit;
 use flowyard_sim::engine::data::finished::PartCounts;
+use flowyard_sim::engine::data::plan::Agenda;
+use flowyard_sim::engine::parted::executor::InTurn;
 use flowyard_sim::results::{Outcome, Partition};
 use flowyard_sim::threads::Threads;
 use proptest::prelude::*;
@@ -103,6 +103,52 @@ proptest! {
         let mut scenario = scenario;
         scenario.run.work_limit = least.max(1) + took.saturating_sub(least) / 2;
         same(&run_scenario(&scenario, Agenda::Calendar), &in_parts(&scenario, 3, &InTurn));
+    }
+}
+
+/// A flow that a trigger starts at the instant of another flow's last ACK reports its burst after that flow's queue is
+/// empty, although starts come before arrivals and messages among events of one instant: without the order of causes the
+/// controller heard that the queue was empty last, and the flow never got a rate.
+#[test]
+fn a_controller_hears_reports_of_one_instant_in_the_order_of_their_causes() {
+    let text = r#"
+        topology = "dumbbell"
+        transport = "central"
+        controller.flowtune.control.delay = "1us"
+        [[traffic]]
+        name = "chain"
+        matrix.incast.senders = 1
+        sizes.fixed = "1B"
+        [traffic.arrivals.triggers]
+        starts = ["0s", "1us", { trigger = 4 }]
+        fires = [{ flow = 1, event = "acked", trigger = 4 }]
+        list = [{ id = 4, kind.barrier = 1 }]
+    "#;
+    let scenario = scenario(text, &[]);
+    let expected = run_scenario(&scenario, Agenda::Calendar);
+    assert_eq!(expected.counters().unfinished_flows, 0);
+    same(&expected, &in_parts(&scenario, 2, &InTurn));
+}
+
+/// Bursts that hosts of several parts report in one instant, after messages of that instant: of each queue the controller
+/// hears first that it is empty, and the order of queues is that of the messages.
+#[test]
+fn a_controller_hears_of_bursts_in_the_order_of_the_messages_before_them() {
+    let text = r#"
+        topology.vl2 = { hosts = 8, rate = "1Mbps" }
+        transport = "central"
+        controller.flowtune.control.delay = "1us"
+        run.until = "1ms"
+        [[traffic]]
+        name = "on-off"
+        arrivals.on-off.probability = 1.0
+        matrix = "uniform"
+        sizes.exponential.mean = "1B"
+    "#;
+    let scenario = scenario(text, &[]);
+    let expected = run_scenario(&scenario, Agenda::Calendar);
+    for parts in [2, 3, 4] {
+        same(&expected, &in_parts(&scenario, parts, &InTurn));
     }
 }
 

@@ -5,8 +5,8 @@
 //! packet takes T = 1.2 us, on the last cable L = 12 us, a pause frame F = 51.2 ns, a cable d = 1 us.
 
 use crate::common::{Run, US, in_parts, read, run, run_with, same, scenario, scenarios};
-use flowyard_sim::engine::parted::executor::InTurn;
 use flowyard_sim::engine::data::finished::Status;
+use flowyard_sim::engine::parted::executor::InTurn;
 use proptest::prelude::*;
 
 const T: u64 = 1_200_000;

@@ -10,7 +10,7 @@ pub mod ties;
 
 use self::buckets::{Buckets, Entry, WIDEST_SHIFT};
 use self::ties::{Lots, Ties};
-use crate::engine::data::event::Event;
+use crate::engine::data::event::{Event, Phase};
 use crate::engine::data::plan::Agenda;
 use crate::units::Time;
 use std::cmp::Reverse;
@@ -38,6 +38,8 @@ pub struct Calendar {
     lots: Lots,
     /// The order of the event that was taken last.
     pub present: u64,
+    /// In a part of a run: see [`Calendar::follow`].
+    followed: (Time, u64),
     stats: Stats,
     /// Events after which [`Calendar::adapt`] looks again.
     look_after: u32,
@@ -86,6 +88,7 @@ impl Calendar {
             ties,
             lots: Lots::default(),
             present: 0,
+            followed: (Time::ZERO, 0),
             stats: Stats::default(),
             look_after: ADAPT_SOON,
             opened: 0,
@@ -165,6 +168,27 @@ impl Calendar {
         self.cursor += 1;
         self.present = event.order;
         Some((event, self.hints[at]))
+    }
+
+    /// A part of a run handles an event. One that another has scheduled for the present instant takes place right after that
+    /// one, even if it has an earlier order: among the events of all parts it has the place of the latest of its instant.
+    #[inline]
+    pub fn follow(&mut self, event: &Event) {
+        let (time, order) = self.followed;
+        // Arrivals are never scheduled for the present: they come in their order, which may be drawn.
+        let is_later = || match (event.phase(), (order >> 60) as u8) {
+            (one, other) if one == other && one == Phase::Arrival as u8 => true,
+            (one, other) if one == other => self.ties.key(time, event.order) > self.ties.key(time, order),
+            (one, other) => one > other,
+        };
+        if event.time != time || is_later() {
+            self.followed = (event.time, event.order);
+        }
+    }
+
+    /// The place of the present event of a part among the events of all parts: see [`Calendar::follow`].
+    pub fn place(&self) -> u64 {
+        self.followed.1
     }
 
     /// Whether a transmission whose events have that count, and which ends at the present instant, ends after the present
@@ -422,5 +446,25 @@ mod tests {
                 prop_assert_eq!(calendar, heap);
             }
         }
+    }
+
+    /// A message (phase 8) at 5 ps starts a flow (3) at once, which sets a timer (4): both have the message's place. At the next
+    /// instant an arrival is later than the one before it, whatever their links, and earlier than a timer.
+    #[test]
+    fn an_event_of_the_present_has_the_place_of_its_cause() {
+        let mut calendar = Calendar::new(Agenda::Calendar, Ties::new(Rule::Drawn, 1, 0));
+        let mut place = |time, phase, rank| {
+            calendar.follow(&Event { time: Time(time), order: order(phase, rank, 0), a: 0 });
+            calendar.place()
+        };
+        assert_eq!(place(5, Phase::Control, 0), order(Phase::Control, 0, 0));
+        assert_eq!(place(5, Phase::Start, 7), order(Phase::Control, 0, 0));
+        assert_eq!(place(5, Phase::Timer, 9), order(Phase::Control, 0, 0));
+        assert_eq!(place(6, Phase::Arrival, 4), order(Phase::Arrival, 4, 0));
+        assert_eq!(place(6, Phase::Arrival, 3), order(Phase::Arrival, 3, 0));
+        assert_eq!(place(6, Phase::Timer, 2), order(Phase::Timer, 2, 0));
+        assert_eq!(place(6, Phase::Timer, 1), order(Phase::Timer, 2, 0));
+        assert_eq!(place(6, Phase::Timer, 3), order(Phase::Timer, 3, 0));
+        assert_eq!(place(6, Phase::Departure, 3), order(Phase::Timer, 3, 0));
     }
 }

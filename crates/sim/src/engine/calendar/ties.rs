@@ -113,7 +113,7 @@ impl Ties {
     }
 }
 
-/// Memory for a draw, used/// Memory for a draw, used again by the next.
+/// Memory for a draw, used again by the next.
 #[derive(Clone, Debug, Default)]
 pub struct Lots {
     tied: Vec<Entry>,

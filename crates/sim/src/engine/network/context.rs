@@ -157,7 +157,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
             return room.report(report, *now, calendar);
         }
         let mailbox = mailbox.as_mut().expect("the check gives each transport that reports a controller");
-        mailbox.report(report, calendar.ties.key(*now, calendar.present));
+        mailbox.report(report, calendar.ties.key(*now, calendar.place()));
     }
 
     #[inline]

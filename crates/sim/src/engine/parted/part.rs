@@ -78,6 +78,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     pub(in crate::engine) fn handle_next(&mut self, end: Time) -> bool {
         let Some((event, hint)) = self.next_event::<true>(end) else { return false };
         self.net.now = event.time;
+        self.net.calendar.follow(&event);
         self.events += 1;
         self.handle(event, hint);
         true

@@ -261,7 +261,7 @@ impl<'a> Starts<'a> {
             let mut order = push(net, time, self.chains.host(chain), chain, kind::DRAWN);
             let place = &mut self.places[chain as usize];
             if time == net.now {
-                order = order.max(net.calendar.present);
+                order = order.max(net.calendar.place());
             }
             if place.0 == time {
                 order = order.max(place.1);
