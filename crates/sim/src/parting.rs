@@ -1,6 +1,6 @@
 //! Whether a run may go in several parts, and where it is cut: see `engine/parted/`.
 
-use crate::engine::data::crossing::Cut;
+use crate::engine::data::boundary::Partition;
 use crate::engine::data::plan::Rule;
 use crate::setup::Setup;
 use crate::units::Time;
@@ -9,7 +9,7 @@ use crate::units::Time;
 pub const PARTS_MAX: u32 = 64;
 
 /// The network in at most so many parts; or why the run has to go in one.
-pub fn cut(setup: &Setup, parts: u32) -> Result<Cut, &'static str> {
+pub fn cut(setup: &Setup, parts: u32) -> Result<Partition, &'static str> {
     let fabric = &setup.fabric;
     let controller = setup.controller.as_ref().map(|(controller, _)| controller);
     let reads_connections = controller.is_some_and(|controller| controller.reads_connections());
@@ -27,7 +27,7 @@ pub fn cut(setup: &Setup, parts: u32) -> Result<Cut, &'static str> {
     if let Some(reason) = whole {
         return Err(reason);
     }
-    let cut = Cut::new(fabric, parts.min(PARTS_MAX));
+    let cut = Partition::new(fabric, parts.min(PARTS_MAX));
     match () {
         () if cut.count < 2 => Err("its network has no two parts"),
         () if cut.lookahead == Time::ZERO => Err("a link between two parts has no delay"),

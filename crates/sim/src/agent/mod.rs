@@ -1,7 +1,7 @@
 //! Agents, the computation at each port for passing packets: the rates that switches give to flows.
 //!
 //! A member has a configuration, which is part of the scenario, and a `Model`, which is its state at one port. Adding one
-//! is its file and its line in the list below; `rcp` is the shortest example. The contract is in `engine/agent.rs`.
+//! is its file and its line in the list below; `rcp` is the shortest example. The contract is in `engine/contract/agent.rs`.
 
 mod flows;
 pub mod gains;

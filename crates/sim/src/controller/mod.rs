@@ -1,7 +1,7 @@
 //! Central controllers, which decide for all hosts at once when, how fast or by which paths they send.
 //!
 //! A member has a configuration, which is part of the scenario, and a `Model`, which is its state in a run. Adding one is its
-//! file and its line in the list below; `max_min` is the shortest example. The contract is in `engine/controller.rs`.
+//! file and its line in the list below; `max_min` is the shortest example. The contract is in `engine/contract/controller.rs`.
 
 use std::sync::Arc;
 

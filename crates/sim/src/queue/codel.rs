@@ -11,7 +11,7 @@ use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::contract::ring::Ring;
-use crate::engine::contract::rules::Room;
+use crate::engine::contract::rules::BufferLimit;
 use crate::ids::PacketId;
 use crate::problem::Problem;
 use crate::units::{Bytes, Time};
@@ -116,7 +116,7 @@ pub struct Model {
     /// Each with the time at which it came.
     waiting: Ring<(Queued, Time)>,
     bytes: u64,
-    room: Room,
+    room: BufferLimit,
     target: Time,
     interval: Time,
     max_packet: u64,

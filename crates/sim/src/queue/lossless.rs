@@ -1,7 +1,7 @@
 //! The port of a lossless fabric: a first-in first-out queue for each class, priority flow control towards
 //! the upstream ports, and marks by the length of the queue.
 //!
-//! Sources: IEEE 802.1Qbb for the flow control, which is implemented in `engine/pause.rs`; Zhu et al.,
+//! Sources: IEEE 802.1Qbb for the flow control, which is implemented in `engine/network/pause.rs`; Zhu et al.,
 //! "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, section 3.1, for the marks of DCQCN's
 //! congestion point.
 

@@ -14,7 +14,7 @@ use crate::derived::{Derivable, Longest, Values};
 use crate::engine::contract::credit::{CLASSES, Credits};
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::contract::gate::Thresholds;
-use crate::engine::contract::rules::{Room, Rules};
+use crate::engine::contract::rules::{BufferLimit, Rules};
 use crate::ids::PacketId;
 use crate::problem::Problem;
 use crate::prototype::Named;
@@ -143,12 +143,12 @@ pub trait Settings {
         false
     }
 
-    /// Whether it pauses the upstream ports before it has to drop: see `engine/pause.rs`.
+    /// Whether it pauses the upstream ports before it has to drop: see `engine/network/pause.rs`.
     fn pauses(&self) -> bool {
         false
     }
 
-    /// If so, its thresholds for bytes that arrived on that link; the second link is the reverse direction. Room for
+    /// If so, its thresholds for bytes that arrived on that link; the second link is the reverse direction. BufferLimit for
     /// bytes in flight is for the longest packets.
     fn thresholds(&self, link: &Link, back: &Link, full_packet: u64, longest_packet: u64) -> Thresholds {
         let _ = (link, back, full_packet, longest_packet);
@@ -156,7 +156,7 @@ pub trait Settings {
     }
 
     /// The credit of the heads of links to its switches, by the classes of the data that each host sends:
-    /// empty unless it gives credits, see `engine/credit.rs`.
+    /// empty unless it gives credits, see `engine/network/credit.rs`.
     fn credits(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], longest_packet: u64) -> Credits {
         let _ = (fabric, sends, longest_packet);
         Credits::default()
@@ -168,7 +168,7 @@ pub trait Settings {
         Vec::new()
     }
 
-    /// Memory that a port takes beyond one with a single queue: see `engine/memory.rs`.
+    /// Memory that a port takes beyond one with a single queue: see `engine/run/memory.rs`.
     fn port_bytes(&self) -> usize {
         0
     }
@@ -266,16 +266,16 @@ impl Derivable for Limit {
 
 impl Limit {
     /// The limit as a room, given the size of a full data packet on the wire.
-    pub fn room(self, full_packet: u64) -> Room {
+    pub fn room(self, full_packet: u64) -> BufferLimit {
         match self {
-            Limit::Packets(packets) => Room { packets, ..Room::UNLIMITED },
-            Limit::Bytes(bytes) => Room { bytes: bytes.0, ..Room::UNLIMITED },
-            Limit::FullPackets(count) => Room { bytes: u64::from(count) * full_packet, ..Room::UNLIMITED },
+            Limit::Packets(packets) => BufferLimit { packets, ..BufferLimit::UNLIMITED },
+            Limit::Bytes(bytes) => BufferLimit { bytes: bytes.0, ..BufferLimit::UNLIMITED },
+            Limit::FullPackets(count) => BufferLimit { bytes: u64::from(count) * full_packet, ..BufferLimit::UNLIMITED },
         }
     }
 
     /// As many bytes as fit into the limit if all packets are full ones.
-    pub fn room_in_bytes(self, full_packet: u64) -> Room {
+    pub fn room_in_bytes(self, full_packet: u64) -> BufferLimit {
         match self {
             Limit::Packets(count) => Limit::FullPackets(count).room(full_packet),
             other => other.room(full_packet),

@@ -10,7 +10,7 @@ use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::contract::packet::flag;
-use crate::engine::contract::rules::Room;
+use crate::engine::contract::rules::BufferLimit;
 use crate::ids::PacketId;
 use crate::units::Bytes;
 
@@ -120,11 +120,11 @@ pub struct Model {
 #[derive(Clone, Debug)]
 struct Half {
     waiting: Waiting,
-    room: Room,
+    room: BufferLimit,
 }
 
 impl Half {
-    fn new(room: Room) -> Half {
+    fn new(room: BufferLimit) -> Half {
         Half { waiting: Waiting::default(), room }
     }
 

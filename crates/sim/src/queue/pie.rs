@@ -10,7 +10,7 @@ use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::advice::Unread;
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
-use crate::engine::contract::rules::Room;
+use crate::engine::contract::rules::BufferLimit;
 use crate::ids::PacketId;
 use crate::units::{Bytes, Time};
 
@@ -121,7 +121,7 @@ pub struct Model(Box<State>);
 #[derive(Clone, Debug)]
 struct State {
     waiting: Waiting,
-    room: Room,
+    room: BufferLimit,
     pie: Pie,
     /// drop_prob.
     probability: f64,

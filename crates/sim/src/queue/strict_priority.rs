@@ -11,7 +11,7 @@ use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::advice::Unread;
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
-use crate::engine::contract::rules::Room;
+use crate::engine::contract::rules::BufferLimit;
 use crate::ids::PacketId;
 
 /// A queue for each class, served in the order of their numbers; packets that arrive at a full shared buffer
@@ -110,7 +110,7 @@ impl Build for StrictPriority {
             waiting: 0,
             limit: self.limit.room(full_packet),
             threshold: match self.mark {
-                MarkBy::None => Room::UNLIMITED,
+                MarkBy::None => BufferLimit::UNLIMITED,
                 MarkBy::Port | MarkBy::Class => self.threshold.room(full_packet),
             },
             by_class: self.mark == MarkBy::Class,
@@ -127,8 +127,8 @@ pub struct Model {
     classes: Box<[Waiting]>,
     /// A bit for each class in which something waits.
     waiting: u8,
-    limit: Room,
-    threshold: Room,
+    limit: BufferLimit,
+    threshold: BufferLimit,
     by_class: bool,
     on_dequeue: bool,
     counts_wire: bool,

@@ -219,7 +219,7 @@ pub trait Settings {
     fn recommended_queue(&self) -> Queue;
 
     /// Of flows with a deadline, or without one: whether their data is of the class of the short ones, and of the long
-    /// ones. For ports that give credit to each (`engine/credit.rs`).
+    /// ones. For ports that give credit to each (`engine/network/credit.rs`).
     fn classes(&self, deadline: bool) -> [bool; CLASSES] {
         let _ = deadline;
         [true; CLASSES]

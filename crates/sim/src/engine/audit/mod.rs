@@ -61,8 +61,8 @@ impl<M: Members> Engine<'_, '_, M> {
     pub(super) fn audit(&mut self) {
         let now = self.net.now;
         let mut wrong = Auditor { parts: vec![&*self], conns: &self.net.conns, now }.audit();
-        if let Some(room) = &mut self.net.room {
-            room.audit(&mut wrong);
+        if let Some(control_plane) = &mut self.net.control_plane {
+            control_plane.audit(&mut wrong);
         }
         self.violations.extend(wrong.into_iter().map(|what| format!("at {now}: {what}")));
         self.violations.truncate(FINDINGS_MAX);
@@ -105,7 +105,7 @@ impl<M: Members> Auditor<'_, '_, '_, M> {
 
     fn part_of(&self, node: impl Fn(&Fabric) -> NodeId) -> usize {
         let first = self.parts[0];
-        first.net.abroad.cut.as_ref().map_or(0, |cut| cut.of(node(first.plan.parts.fabric)))
+        first.net.remote.partition.as_ref().map_or(0, |partition| partition.of(node(first.plan.parts.fabric)))
     }
 
     fn walk(&self, wrong: &mut Vec<String>) -> Found {
@@ -342,9 +342,9 @@ impl<M: Members> Engine<'_, '_, M> {
     fn audit_transports(&self, conns: &[Conn], wrong: &mut Vec<String>) {
         let here = |conn: &Conn| {
             let mut conn = *conn;
-            conn.receiver.accepted &= !self.net.abroad.is_abroad(conn.dst);
+            conn.receiver.accepted &= !self.net.remote.is_remote(conn.dst);
             conn.sender.port =
-                if self.net.abroad.is_abroad(conn.src) { LinkId::NONE } else { conn.sender.port };
+                if self.net.remote.is_remote(conn.src) { LinkId::NONE } else { conn.sender.port };
             conn
         };
         for (index, transport) in self.transports.iter().enumerate() {

@@ -9,7 +9,7 @@
 //! outside of the network, without delay or loss unless the configuration says so.
 //!
 //! A controller sees all hosts at once: unlike ports and hosts it is no part of one node. `room` runs it and its channel;
-//! in a run of several parts hosts reach it by way of `mailbox` and `parted/center`. The controllers themselves are in
+//! in a run of several parts hosts reach it by way of `mailbox` and `parted/control`. The controllers themselves are in
 //! `controller/`.
 
 use crate::engine::data::conn::Conn;

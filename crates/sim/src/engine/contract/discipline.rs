@@ -6,7 +6,7 @@
 use crate::engine::calendar::Calendar;
 use crate::engine::data::conn::Conn;
 use crate::engine::data::credit::Word;
-use crate::engine::data::deferred::Aftermath;
+use crate::engine::data::deferred::Deferred;
 use crate::engine::data::event::{Event, Phase, order};
 use crate::engine::data::gate::FlowControl;
 use crate::engine::data::packet::{Arena, flag};
@@ -71,7 +71,7 @@ pub struct PortContext<'a> {
     pub(crate) calendar: &'a mut Calendar,
     pub(crate) losses: &'a mut Losses,
     pub(crate) conns: &'a mut [Conn],
-    pub(crate) after: &'a mut Aftermath,
+    pub(crate) after: &'a mut Deferred,
     pub(crate) control: &'a mut FlowControl,
 }
 
@@ -85,7 +85,7 @@ impl PortContext<'_> {
     /// A packet is on the wire: its arrival.
     #[inline(always)]
     pub(crate) fn arrives(&mut self, event: Event) {
-        if self.port.abroad == 0 {
+        if self.port.remote == 0 {
             self.calendar.push(event);
         } else {
             self.goes_abroad(event);
@@ -96,11 +96,11 @@ impl PortContext<'_> {
     #[cold]
     #[inline(never)]
     fn goes_abroad(&mut self, event: Event) {
-        let (id, parcel) = (PacketId(event.a), &mut self.after.out[usize::from(self.port.abroad - 1)]);
+        let (id, outbox) = (PacketId(event.a), &mut self.after.out[usize::from(self.port.remote - 1)]);
         if self.arena.has_records() {
-            parcel.records.push(*self.arena.record(id));
+            outbox.records.push(*self.arena.record(id));
         }
-        parcel.push(event, self.arena.remove(id));
+        outbox.push(event, self.arena.remove(id));
     }
 
     /// Drops a packet that is not counted in the port.
@@ -202,7 +202,7 @@ pub mod tests {
         chance: Stream,
         calendar: Calendar,
         conns: [Conn; 1],
-        after: Aftermath,
+        after: Deferred,
         control: FlowControl,
         came: u32,
     }
@@ -219,7 +219,7 @@ pub mod tests {
                 chance: Stream::new(0, 0, Purpose::Queue, 0),
                 calendar: Calendar::new(Agenda::Heap, Ties::default()),
                 conns: [Conn::between(NodeId(0), NodeId(1)).with_packets(u32::MAX)],
-                after: Aftermath::default(),
+                after: Deferred::default(),
                 control: FlowControl::default(),
                 came: 0,
             }

@@ -50,7 +50,7 @@ pub trait Endpoint {
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
 
     /// At a host: orders of the controller on its queues have arrived. Only under central control: see
-    /// `engine/controller.rs`.
+    /// `engine/contract/controller.rs`.
     fn ordered(&mut self, orders: &[Order], cx: &mut impl Host) {
         let _ = (orders, cx);
         unreachable!("the check gives a controller to no other transport than its own");

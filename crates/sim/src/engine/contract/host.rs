@@ -100,7 +100,7 @@ pub trait Host {
     /// The present rate of a port.
     fn rate(&self, port: LinkId) -> Rate;
 
-    /// Content of the last credit frame for a class at a port: see `engine/credit.rs`. Only where the queue
+    /// Content of the last credit frame for a class at a port: see `engine/network/credit.rs`. Only where the queue
     /// gives credits.
     fn word(&mut self, port: LinkId, class: usize) -> Word;
 

@@ -55,15 +55,15 @@ pub trait Members: Sync {
     /// Whether the queue does more on departure than choose a packet: then no departure is decided in retrospect.
     fn acts_on_departure(&self) -> bool;
 
-    /// Whether the queue pauses the upstream ports before it has to drop: see `engine/pause.rs`.
+    /// Whether the queue pauses the upstream ports before it has to drop: see `engine/network/pause.rs`.
     fn pauses(&self) -> bool;
 
     /// If so, the thresholds for packets that arrive by that link; the second one is its other direction.
     fn thresholds(&self, link: &Link, back: &Link) -> Thresholds;
 
-    /// The credit of the heads of links; empty unless the queue gives credits: see `engine/credit.rs`.
+    /// The credit of the heads of links; empty unless the queue gives credits: see `engine/network/credit.rs`.
     fn credits(&self) -> Credits;
 
-    /// Memory that a port takes beyond one with a single queue: see `engine/memory.rs`.
+    /// Memory that a port takes beyond one with a single queue: see `engine/run/memory.rs`.
     fn port_bytes(&self) -> usize;
 }

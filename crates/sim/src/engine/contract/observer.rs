@@ -5,7 +5,7 @@
 //! the same with and without it, and a run without observers has no cost for them.
 
 use crate::engine::data::conn::{Conn, Counts};
-use crate::engine::data::crossing::Crossing;
+use crate::engine::data::boundary::BoundaryPacket;
 use crate::engine::data::finished::LinkCounts;
 use crate::engine::data::packet::Packet;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
@@ -180,7 +180,7 @@ impl View<'_> {
 pub(in crate::engine) fn show(
     observers: &mut [&mut dyn Observer],
     link: LinkId,
-    Crossing { event, mut packet }: Crossing,
+    BoundaryPacket { event, mut packet }: BoundaryPacket,
     conn: &Conn,
     flow: FlowId,
     ends: &[NodeId],

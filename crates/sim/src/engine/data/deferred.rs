@@ -1,27 +1,27 @@
 //! Work that an event leaves to be done before the next one. Most events leave little, so one test covers all
 //! of it.
 
-use super::crossing::Parcel;
+use super::boundary::Outbox;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::traffic::dependencies::Milestone;
 
 /// Work that is deferred to the end of an event, because its handler holds only a part of the engine.
 #[derive(Debug, Default)]
-pub struct Aftermath {
+pub struct Deferred {
     any: bool,
     /// Connections whose last packet may just have gone.
     pub gone: Vec<ConnId>,
     /// Headers to be sent back to their senders.
     pub bounced: Vec<PacketId>,
-    /// Links whose head is to be told something that it has not been told: see `engine/pause.rs`.
+    /// Links whose head is to be told something that it has not been told: see `engine/network/pause.rs`.
     pub pauses: Vec<LinkId>,
     /// Flows that have just ended, and where, if anything depends on that.
     pub ended: Vec<(FlowId, Milestone)>,
-    /// By part of the run, packets that go there: see `engine/part.rs`. They wait for the end of a window.
-    pub out: Vec<Parcel>,
+    /// By part of the run, packets that go there: see `engine/data/boundary.rs`. They wait for the end of a window.
+    pub out: Vec<Outbox>,
 }
 
-impl Aftermath {
+impl Deferred {
     /// Whether there is anything since the last call.
     #[inline(always)]
     pub fn take(&mut self) -> bool {

@@ -1,7 +1,7 @@
 //! Events and their total order.
 //!
 //! An event's key is (time, phase, rank, counter): nothing depends on insertion order, addresses or hashes. Of packets that
-//! arrive at one instant the rank is that of a rule: see `engine/ties.rs`.
+//! arrive at one instant the rank is that of a rule: see `engine/calendar/ties.rs`.
 
 use crate::ids::{ConnId, LinkId};
 use crate::units::Time;
@@ -10,7 +10,7 @@ use crate::units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
-    /// Links or routes change: see `engine/fault.rs`.
+    /// Links or routes change: see `engine/run/faults.rs`.
     Fault = 0,
     /// A port has finished a transmission: it is free for an arrival at the same instant.
     Departure = 1,
@@ -26,7 +26,7 @@ pub enum Phase {
     Pause = 6,
     /// The timer of a port's queue fires, or its agent's tick: all else of the instant has happened.
     Port = 7,
-    /// A message of central control arrives, or the controller acts: see `engine/controller.rs`.
+    /// A message of central control arrives, or the controller acts: see `engine/contract/controller.rs`.
     Control = 8,
 }
 
@@ -34,14 +34,14 @@ pub enum Phase {
 ///
 /// | phase | rank | word | `a` |
 /// |---|---|---|---|
-/// | `Fault` | links or routes: see `engine/fault.rs` | 0 | 0 |
+/// | `Fault` | links or routes: see `engine/run/faults.rs` | 0 | 0 |
 /// | `Departure` | of the link | 0; with ties by arrival, as of the packet that was sent | 0 |
 /// | `Arrival`, `Lost` | of the link | packets that its port has sent; with ties by arrival, all ports | the packet |
-/// | `Start` | of the host | which of them: see `engine/starts.rs` | flow, trigger or source |
+/// | `Start` | of the host | which of them: see `engine/run/starts.rs` | flow, trigger or source |
 /// | `Timer` | of the host | see [`timer`] | connection or link |
 /// | `Pause` | of the link that the frame crosses | frames that its port has sent | the classes that are paused |
 /// | `Port` | of the link | as `a` | 0 for the queue's timer, 1 for the agent's tick |
-/// | `Control` | see `engine/controller.rs` | messages of the controller | the message, or that the controller acts |
+/// | `Control` | see `engine/contract/controller.rs` | messages of the controller | the message, or that the controller acts |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// When.

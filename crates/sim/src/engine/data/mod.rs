@@ -2,7 +2,7 @@
 
 pub mod conn;
 pub mod credit;
-pub mod crossing;
+pub mod boundary;
 pub mod deferred;
 pub mod event;
 pub mod finished;

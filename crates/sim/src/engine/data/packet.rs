@@ -36,7 +36,7 @@ pub struct Packet {
 
 /// A packet's record beyond its header, where a transport of the run uses one: another cache line.
 ///
-/// It belongs to the transport and, if it has one, to its agent (`engine/agent.rs`): both define the words.
+/// It belongs to the transport and, if it has one, to its agent (`engine/contract/agent.rs`): both define the words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Record(pub [u64; 8]);

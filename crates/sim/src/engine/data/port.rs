@@ -47,14 +47,14 @@ pub struct Port {
     pub turn: u32,
     /// Serviced: whether an event is pending that will serve what waits.
     pub serving: bool,
-    /// Classes of traffic that the other end has stopped, a bit each: see `engine/pause.rs`.
+    /// Classes of traffic that the other end has stopped, a bit each: see `engine/network/pause.rs`.
     pub paused: u8,
     /// Whether a pause frame goes before all that waits.
     pub frame_waits: bool,
     /// Serviced: whether the queue's timer is pending.
     pub timer_set: bool,
     /// One more than the part of the run in which the link ends; 0 if that is this one.
-    pub abroad: u8,
+    pub remote: u8,
 
     /// What it can do at present.
     pub rate: Rate,
@@ -130,7 +130,7 @@ impl Port {
             paused: 0,
             frame_waits: false,
             timer_set: false,
-            abroad: 0,
+            remote: 0,
             lookahead: Time::ZERO,
             area: 0,
             bytes_max: 0,

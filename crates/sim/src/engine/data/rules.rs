@@ -5,20 +5,20 @@ use super::port::Port;
 
 /// A limit as the engine compares with it: at most so many packets and so many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct BufferLimit {
     /// Most packets.
     pub packets: u32,
     /// Most bytes.
     pub bytes: u64,
 }
 
-impl Room {
+impl BufferLimit {
     /// Room without end.
-    pub const UNLIMITED: Room = Room { packets: u32::MAX, bytes: u64::MAX };
+    pub const UNLIMITED: BufferLimit = BufferLimit { packets: u32::MAX, bytes: u64::MAX };
 
     /// Most packets of that size within the limit; `None` without one.
     pub fn most_packets(&self, size: u64) -> Option<u64> {
-        (*self != Room::UNLIMITED).then(|| u64::from(self.packets).min(self.bytes / size.max(1)))
+        (*self != BufferLimit::UNLIMITED).then(|| u64::from(self.packets).min(self.bytes / size.max(1)))
     }
 
     /// Whether so much is within the limit.
@@ -32,9 +32,9 @@ impl Room {
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// Its limit.
-    pub limit: Room,
+    pub limit: BufferLimit,
     /// Above this it marks.
-    pub threshold: Room,
+    pub threshold: BufferLimit,
     /// Whether the packet on the wire counts towards both.
     pub counts_wire: bool,
     /// Whether marking looks at the queue on departure rather than on arrival.
@@ -47,8 +47,8 @@ pub struct Rules {
 impl Rules {
     /// Neither limit nor threshold.
     pub const UNLIMITED: Rules = Rules {
-        limit: Room::UNLIMITED,
-        threshold: Room::UNLIMITED,
+        limit: BufferLimit::UNLIMITED,
+        threshold: BufferLimit::UNLIMITED,
         counts_wire: true,
         mark_on_dequeue: false,
         keep_headers: false,

@@ -6,8 +6,8 @@ use crate::engine::calendar::Calendar;
 use crate::engine::calendar::ties::Ties;
 use crate::engine::contract::members::Members;
 use crate::engine::data::conn::ReadyList;
-use crate::engine::data::crossing::Abroad;
-use crate::engine::data::deferred::Aftermath;
+use crate::engine::data::boundary::Remote;
+use crate::engine::data::deferred::Deferred;
 use crate::engine::data::event::Links;
 use crate::engine::data::gate::{FlowControl, Gate, Pauses, Stops, Thresholds};
 use crate::engine::data::packet::{Arena, Record};
@@ -117,15 +117,15 @@ impl<'a, M: Members> Network<'a, M> {
                 }
                 None => Agents::none(),
             },
-            room: None,
+            control_plane: None,
             mailbox: None,
             record: Record::default(),
             conns: Vec::new(),
             free_conns: Vec::new(),
             ready: vec![ReadyList::default(); links],
             kicks: Vec::new(),
-            after: Aftermath::default(),
-            abroad: Abroad { of: 1, ..Abroad::default() },
+            after: Deferred::default(),
+            remote: Remote { of: 1, ..Remote::default() },
             control: FlowControl { pauses, credits },
             reacts: false,
             host_ranks: ranks(hosts, 1),

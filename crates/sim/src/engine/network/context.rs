@@ -152,9 +152,9 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     }
 
     fn report(&mut self, report: Report) {
-        let Network { room, mailbox, calendar, now, .. } = &mut *self.net;
-        if let Some(room) = room {
-            return room.report(report, *now, calendar);
+        let Network { control_plane, mailbox, calendar, now, .. } = &mut *self.net;
+        if let Some(control_plane) = control_plane {
+            return control_plane.report(report, *now, calendar);
         }
         let mailbox = mailbox.as_mut().expect("the check gives each transport that reports a controller");
         mailbox.report(report, calendar.ties.key(*now, calendar.place()));

@@ -1,7 +1,7 @@
 //! The controller of a run, with its channel to the hosts: messages in transit, their losses, the clocks of hosts.
 //!
 //! Messages of the channel are events like others. In a run of several parts the events of reports and of the controller
-//! itself are in the calendar of `parted/center`; orders leave for the calendars of the parts.
+//! itself are in the calendar of `parted/control`; orders leave for the calendars of the parts.
 
 use super::Network;
 use super::mailbox::Mailbox;
@@ -25,12 +25,12 @@ enum Message {
     Order(Order, u32),
 }
 
-/// See [`Room::bytes`].
+/// See [`ControlPlane::bytes`].
 pub const MESSAGE_BYTES: usize = size_of::<Message>();
 
 /// An order that leaves for a host of another part.
 #[derive(Clone, Copy, Debug)]
-pub struct Posted {
+pub struct SentOrder {
     /// Its arrival; `a` is for that part to set.
     pub event: Event,
     /// The order.
@@ -43,7 +43,7 @@ pub struct Posted {
 pub const ACT: u32 = u32::MAX;
 
 /// The controller with its channel to the hosts.
-pub struct Room<C> {
+pub struct ControlPlane<C> {
     controller: C,
     /// The model of the transport that it serves.
     pub(in crate::engine) serves: u8,
@@ -64,7 +64,7 @@ pub struct Room<C> {
     /// By queue, when the last report on it is heard, where the channel may lose it.
     heard: Vec<Time>,
     /// In a run of several parts: orders that leave for them.
-    posted: Option<Vec<Posted>>,
+    sent_orders: Option<Vec<SentOrder>>,
     /// When it acts next.
     due: Time,
     counter: u32,
@@ -73,16 +73,16 @@ pub struct Room<C> {
     found: Vec<String>,
 }
 
-impl<C: Controller> Room<C> {
+impl<C: Controller> ControlPlane<C> {
     /// The controller of a run, if it has one, and the clocks of all hosts.
-    pub fn of<M: Members<Controller = C>>(parts: &Parts<M>) -> Option<Box<Room<C>>> {
+    pub fn of<M: Members<Controller = C>>(parts: &Parts<M>) -> Option<Box<ControlPlane<C>>> {
         let (controller, serves, channel) = parts.members.controller()?;
         let stream = |purpose, entity: usize| Stream::new(parts.seed, parts.replica, purpose, entity as u64);
         let late = |host| {
             let share = stream(Purpose::Clock, host).unit();
             Time((channel.clock_error.0 as f64 * share) as u64)
         };
-        Some(Box::new(Room {
+        Some(Box::new(ControlPlane {
             counts_packets: controller.counts_packets(),
             controller,
             serves,
@@ -96,7 +96,7 @@ impl<C: Controller> Room<C> {
             ordered: Vec::new(),
             latest: Latest::default(),
             heard: Vec::new(),
-            posted: None,
+            sent_orders: None,
             due: Time::NEVER,
             counter: 0,
             counts: ControlCounts::default(),
@@ -130,15 +130,15 @@ impl<C: Controller> Room<C> {
         (own + self.controller.heap_bytes()) as u64
     }
 
-    /// From now on the run has several parts: orders leave by [`Room::posted`]. Returns the end of the channel in each part.
+    /// From now on the run has several parts: orders leave by [`ControlPlane::posted`]. Returns the end of the channel in each part.
     pub fn mailbox(&mut self) -> Mailbox {
-        self.posted = Some(Vec::new());
+        self.sent_orders = Some(Vec::new());
         Mailbox::new(self.serves, self.counts_packets)
     }
 
     /// The orders that have left for parts, to be taken out.
-    pub fn posted(&mut self) -> &mut Vec<Posted> {
-        self.posted.as_mut().expect("the run has several parts")
+    pub fn sent_orders(&mut self) -> &mut Vec<SentOrder> {
+        self.sent_orders.as_mut().expect("the run has several parts")
     }
 
     /// Findings of the audits of its decisions, and inconsistencies of its picture now.
@@ -218,12 +218,12 @@ impl<C: Controller> Room<C> {
         self.push(at, 0, number, calendar);
     }
 
-    fn post_order(&mut self, order: Order, number: u32, at: Time, calendar: &mut Calendar) {
-        if self.posted.is_none() {
+    fn send_order(&mut self, order: Order, number: u32, at: Time, calendar: &mut Calendar) {
+        if self.sent_orders.is_none() {
             return self.post(Message::Order(order, number), at, calendar);
         }
         let event = self.event(at, 0, 0);
-        self.posted.get_or_insert_default().push(Posted { event, order, number });
+        self.sent_orders.get_or_insert_default().push(SentOrder { event, order, number });
     }
 
     /// Before the run: the controller may act without a report.
@@ -265,7 +265,7 @@ impl<C: Controller> Room<C> {
             return true;
         }
         if self.channel.is_immediate() {
-            self.post_order(*order, 0, at, calendar);
+            self.send_order(*order, 0, at, calendar);
         } else {
             self.send_over_channel(*order, at, now, calendar);
         }
@@ -282,12 +282,12 @@ impl<C: Controller> Room<C> {
                     let unused = Report::Unused { queue: order.queue, at: grant.slot };
                     self.post(Message::Report(unused), at + self.channel.timeout, calendar);
                 } else {
-                    self.post_order(order, number, at.max(now + self.channel.delay), calendar);
+                    self.send_order(order, number, at.max(now + self.channel.delay), calendar);
                 }
             }
             Act::Rate { .. } | Act::Path(_) => {
                 let delay = self.travels(Time(1));
-                self.post_order(order, number, at.max(now + delay), calendar);
+                self.send_order(order, number, at.max(now + delay), calendar);
             }
         }
     }

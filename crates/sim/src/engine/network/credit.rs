@@ -27,7 +27,7 @@ impl<M: Members> Network<'_, M> {
             queue: credit.queue,
             load: credit.load,
         };
-        match port.abroad {
+        match port.remote {
             0 => self.credit_comes(link, frame),
             part => self.after.out[usize::from(part - 1)].credits.push((link, frame)),
         }

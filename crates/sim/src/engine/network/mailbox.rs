@@ -1,7 +1,7 @@
 //! Central control at the hosts of one part of a run: reports that wait for the next meeting of all parts, and orders on
-//! their way. The controller itself is in `parted/center`.
+//! their way. The controller itself is in `parted/control`.
 
-use super::control_plane::{MESSAGE_BYTES, Posted};
+use super::control_plane::{MESSAGE_BYTES, SentOrder};
 use super::transit::{Latest, Transit};
 use crate::engine::contract::controller::{Order, Report};
 use crate::engine::data::event::Event;
@@ -55,7 +55,7 @@ impl Mailbox {
 
     /// An order leaves for a host of this part, on one of its queues by the number that it has here. Returns the event of its
     /// arrival.
-    pub fn admit(&mut self, Posted { event, order, number }: Posted, queue: QueueId) -> Event {
+    pub fn admit(&mut self, SentOrder { event, order, number }: SentOrder, queue: QueueId) -> Event {
         Event { a: self.orders.put((Order { queue, ..order }, number)), ..event }
     }
 

@@ -13,7 +13,7 @@ mod remote;
 pub mod transit;
 
 use self::agents::Agents;
-use self::control_plane::Room;
+use self::control_plane::ControlPlane;
 use self::egress::{
     Egress, PortQueue, arrival_event, catch_up, schedule_departure, start, wait, wait_for_end,
 };
@@ -25,8 +25,8 @@ use crate::engine::contract::members::Members;
 use crate::engine::contract::path::{Choose, Hop, Opening};
 use crate::engine::data::conn::{Conn, ReadyList};
 use crate::engine::data::credit::charged;
-use crate::engine::data::crossing::Abroad;
-use crate::engine::data::deferred::Aftermath;
+use crate::engine::data::boundary::Remote;
+use crate::engine::data::deferred::Deferred;
 use crate::engine::data::event::{Event, Links, Owner, Phase, order, timer};
 use crate::engine::data::finished::LinkCounts;
 use crate::engine::data::gate::FlowControl;
@@ -58,7 +58,7 @@ pub struct Network<'a, M: Members> {
     /// Agents, by port.
     pub agents: Agents<M::Agent>,
     /// The controller, if there is one and the run has one part.
-    pub(super) room: Option<Box<Room<M::Controller>>>,
+    pub(super) control_plane: Option<Box<ControlPlane<M::Controller>>>,
     /// If there is one and the run has several parts: its end in this part.
     pub(super) mailbox: Option<Box<Mailbox>>,
     /// Whether the audit or agents inspect packets.
@@ -74,9 +74,9 @@ pub struct Network<'a, M: Members> {
     /// Ports to serve after this event: the link is free and a connection has become ready.
     pub kicks: Vec<LinkId>,
     /// Work left for the end of the event.
-    pub after: Aftermath,
+    pub after: Deferred,
     /// Packets, frames and notices for other parts of the run.
-    pub abroad: Abroad,
+    pub remote: Remote,
     /// Flow control of links: pause frames and credit.
     pub control: FlowControl,
     /// Whether anything depends on the end of a flow.
@@ -119,7 +119,7 @@ pub struct Tally {
 impl<'a, M: Members> Network<'a, M> {
     /// Puts a connection into a slot, or a message that goes by another.
     pub fn open(&mut self, mut conn: Conn) -> ConnId {
-        let id = self.free_conns.pop().unwrap_or_else(|| self.abroad.new_slot());
+        let id = self.free_conns.pop().unwrap_or_else(|| self.remote.new_slot());
         conn.paths_at_source = self.balancers[conn.balancer as usize].at_source();
         if conn.via == ConnId::NONE {
             conn.via = id;
@@ -127,8 +127,8 @@ impl<'a, M: Members> Network<'a, M> {
         }
         self.note_paths(&mut conn);
         self.put(id, conn);
-        if self.abroad.is_parted() {
-            self.abroad.opened.push(id);
+        if self.remote.is_parted() {
+            self.remote.opened.push(id);
         }
         id
     }

@@ -56,7 +56,7 @@ impl<M: Members> Network<'_, M> {
         let time = port.transmit_frame(self.now, FRAME_BYTES);
         let order = order(Phase::Pause, port.rank, gate.frames);
         let frame = Event { time, order, a: u32::from(gate.wanted) };
-        match port.abroad {
+        match port.remote {
             0 => self.calendar.push(frame),
             part => self.after.out[usize::from(part - 1)].push_pause(frame),
         }

@@ -3,7 +3,7 @@
 use super::Network;
 use crate::engine::contract::members::Members;
 use crate::engine::data::conn::Conn;
-use crate::engine::data::crossing::Parcel;
+use crate::engine::data::boundary::Outbox;
 use crate::engine::data::event::Event;
 use crate::engine::data::packet::flag;
 use crate::ids::{ConnId, PathId};
@@ -13,7 +13,7 @@ impl<M: Members> Network<'_, M> {
     pub(in crate::engine) fn admit(&mut self, id: ConnId, conn: Conn) {
         let mut copy = Conn { closing: false, counted: false, ..conn.fresh(conn.ports()) };
         // Nobody else has packets of it that are not on their way.
-        let has_end = !(self.abroad.is_abroad(conn.src) && self.abroad.is_abroad(conn.dst));
+        let has_end = !(self.remote.is_remote(conn.src) && self.remote.is_remote(conn.dst));
         if conn.via == id && has_end {
             self.open_paths(id, &conn);
         }
@@ -28,31 +28,31 @@ impl<M: Members> Network<'_, M> {
         if self.paths.is_empty() {
             return;
         }
-        for (part, parcel) in self.after.out.iter_mut().enumerate() {
-            for crossing in parcel.packets[parcel.told..].iter().filter(|it| it.packet.has(flag::ROUTED)) {
-                self.paths.tell(PathId(crossing.packet.label), part, &mut parcel.paths);
+        for (part, outbox) in self.after.out.iter_mut().enumerate() {
+            for crossing in outbox.packets[outbox.told..].iter().filter(|it| it.packet.has(flag::ROUTED)) {
+                self.paths.tell(PathId(crossing.packet.label), part, &mut outbox.paths);
             }
-            parcel.told = parcel.packets.len();
+            outbox.told = outbox.packets.len();
         }
     }
 
     /// Packets and pause frames come from that part.
-    pub(in crate::engine) fn take_in(&mut self, from: usize, parcel: &mut Parcel) {
-        self.paths.hear(from, &parcel.paths);
-        for (at, crossing) in parcel.packets.iter().enumerate() {
+    pub(in crate::engine) fn take_in(&mut self, from: usize, outbox: &mut Outbox) {
+        self.paths.hear(from, &outbox.paths);
+        for (at, crossing) in outbox.packets.iter().enumerate() {
             let mut packet = crossing.packet;
             let node = self.ends[self.links.of(&crossing.event).index()];
-            assert!(!self.abroad.is_abroad(node), "a packet for {node} has come to another part of the run");
+            assert!(!self.remote.is_remote(node), "a packet for {node} has come to another part of the run");
             if packet.has(flag::ROUTED) {
                 packet.label = self.paths.own(from, PathId(packet.label)).0;
             }
             let id = self.arena.insert(packet);
-            if let Some(record) = parcel.records.get(at) {
+            if let Some(record) = outbox.records.get(at) {
                 *self.arena.record(id) = *record;
             }
             self.calendar.push(Event { a: id.0, ..crossing.event });
         }
-        parcel.pauses.iter().for_each(|&frame| self.calendar.push(frame));
-        parcel.clear();
+        outbox.pauses.iter().for_each(|&frame| self.calendar.push(frame));
+        outbox.clear();
     }
 }

@@ -11,14 +11,14 @@ use crate::engine::calendar::ties::Ties;
 use crate::engine::contract::controller::{Controller, Report};
 use crate::engine::data::event::Event;
 use crate::engine::data::plan::Agenda;
-use crate::engine::network::control_plane::{ACT, Room};
+use crate::engine::network::control_plane::{ACT, ControlPlane};
 use crate::engine::network::mailbox::Mailbox;
 use crate::ids::QueueId;
 use std::collections::VecDeque;
 
 /// The controller, its events, and the numbers of queues.
 pub(in crate::engine) struct Center<C> {
-    pub room: Box<Room<C>>,
+    pub control_plane: Box<ControlPlane<C>>,
     calendar: Calendar,
     /// By part and by its number there, the number of a queue in the run.
     numbers: Vec<Vec<QueueId>>,
@@ -34,11 +34,11 @@ pub(in crate::engine) struct Center<C> {
 
 impl<C: Controller> Center<C> {
     /// The controller before the run.
-    pub fn new(mut room: Box<Room<C>>, parts: usize, agenda: Agenda) -> Center<C> {
+    pub fn new(mut control_plane: Box<ControlPlane<C>>, parts: usize, agenda: Agenda) -> Center<C> {
         let mut calendar = Calendar::new(agenda, Ties::default());
-        room.begin(&mut calendar);
+        control_plane.begin(&mut calendar);
         Center {
-            room,
+            control_plane,
             calendar,
             numbers: vec![Vec::new(); parts],
             queues: Vec::new(),
@@ -82,7 +82,7 @@ impl<C: Controller> Center<C> {
             self.queues.push(*queue);
         }
         *queue = numbers[queue.index()];
-        self.room.report(report, Time((key >> 64) as u64), &mut self.calendar);
+        self.control_plane.report(report, Time((key >> 64) as u64), &mut self.calendar);
     }
 
     /// Handles its next event.
@@ -90,12 +90,12 @@ impl<C: Controller> Center<C> {
         let Some((event, _)) = self.calendar.pop(|_| (), |_| 0) else { return };
         (self.now, self.events) = (event.time, self.events + 1);
         if event.a != ACT {
-            let order = self.room.arrive(event.a, event.time, &mut self.calendar);
+            let order = self.control_plane.arrive(event.a, event.time, &mut self.calendar);
             assert!(order.is_none(), "orders arrive in their parts");
-        } else if self.room.is_due(event.time) {
+        } else if self.control_plane.is_due(event.time) {
             observers.iter_mut().for_each(|observer| observer.control_begins());
             // Controllers that read the counters of connections have their runs in one part.
-            let orders = self.room.decide(event.time, &[], &mut self.calendar);
+            let orders = self.control_plane.decide(event.time, &[], &mut self.calendar);
             assert!(orders.is_empty(), "orders travel");
             observers.iter_mut().for_each(|observer| observer.control_ends());
         }
@@ -119,11 +119,11 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             return false;
         }
         center.handle_next(&mut self.observers);
-        for posted in center.room.posted().drain(..) {
-            let queue = center.queues[posted.order.queue.index()];
-            let net = &mut self.parts[self.cut.of(posted.order.host)].net;
+        for sent_orders in center.control_plane.sent_orders().drain(..) {
+            let queue = center.queues[sent_orders.order.queue.index()];
+            let net = &mut self.parts[self.partition.of(sent_orders.order.host)].net;
             let mailbox = net.mailbox.as_mut().expect("each part has a mailbox if there is a controller");
-            net.calendar.push(mailbox.admit(posted, queue));
+            net.calendar.push(mailbox.admit(sent_orders, queue));
         }
         true
     }

@@ -13,7 +13,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     /// Without an open flow the run has less patience, and with background traffic it ends a little after the last flow.
     pub(in crate::engine) fn lookahead(&self) -> Time {
         let stop = if self.plan.stop_delay == Time::ZERO { Time::NEVER } else { self.plan.stop_delay };
-        self.cut.lookahead.min(self.plan.stall).min(stop)
+        self.partition.lookahead.min(self.plan.stall).min(stop)
     }
 
     /// Whether all flows without `background` have ended; with background flows, the run continues for `stop_delay`.
@@ -48,7 +48,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             .parts
             .iter()
             .enumerate()
-            .all(|(at, part)| !part.own_conns(at, self.cut.count).any(|(_, conn)| open(conn)));
+            .all(|(at, part)| !part.own_conns(at, self.partition.count).any(|(_, conn)| open(conn)));
         if ended && all {
             return Status::Complete;
         }
@@ -95,7 +95,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let homes = 0..self.parts.len();
         let ids = homes.flat_map(|home| {
             self.parts[home]
-                .own_conns(home, self.cut.count)
+                .own_conns(home, self.partition.count)
                 .filter(|(_, conn)| conn.open && conn.flow != FlowId::NONE)
                 .map(|(id, _)| id)
         });
@@ -106,14 +106,14 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     /// Whether a flow misses more bytes than its receiver's links bring in a window.
     fn misses_much(&self, id: ConnId) -> bool {
-        let home = (id.0 % self.cut.count) as usize;
+        let home = (id.0 % self.partition.count) as usize;
         let conn = &self.parts[home].net.conns[id.index()];
         let whole = conn.open && conn.flow != FlowId::NONE && conn.parent == ConnId::NONE && !conn.counted;
         let Some(flow) = self.parts[home].starts.flow(conn.flow).filter(|_| whole) else { return false };
         if !self.plan.carriers[flow.entry as usize].delivers {
             return false;
         }
-        let at = self.cut.of(conn.dst);
+        let at = self.partition.of(conn.dst);
         let there = &self.parts[at].net;
         let got = there.conns[id.index()].receiver.delivered_bytes;
         let (links, rate) = self.brings[conn.dst.index()];

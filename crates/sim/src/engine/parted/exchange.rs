@@ -11,14 +11,14 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         self.number_drawn();
         for from in 0..self.parts.len() {
             self.parts[from].net.tell_paths();
-            for id in std::mem::take(&mut self.parts[from].net.abroad.opened) {
+            for id in std::mem::take(&mut self.parts[from].net.remote.opened) {
                 let conn = self.parts[from].net.conns[id.index()];
                 for to in (0..self.parts.len()).filter(|&to| to != from) {
                     self.parts[to].net.admit(id, conn);
                 }
             }
-            for (host, event) in std::mem::take(&mut self.parts[from].net.abroad.starts) {
-                let part = &mut self.parts[self.cut.of(host)];
+            for (host, event) in std::mem::take(&mut self.parts[from].net.remote.starts) {
+                let part = &mut self.parts[self.partition.of(host)];
                 part.starts.admit(event, &mut part.net);
             }
             for to in (0..self.parts.len()).filter(|&to| to != from) {
@@ -26,14 +26,14 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
                     continue;
                 }
                 // Whether a frame is an event depends on the port that it comes to.
-                let mut parcel = std::mem::take(&mut self.parts[from].net.after.out[to]);
-                for (link, frame) in parcel.credits.drain(..) {
+                let mut outbox = std::mem::take(&mut self.parts[from].net.after.out[to]);
+                for (link, frame) in outbox.credits.drain(..) {
                     self.parts[to].net.credit_comes(link, frame);
                 }
                 // What came before has been taken in: both are empty or hold this window's packets.
-                self.counts.crossings += parcel.packets.len() as u64;
-                let empty = std::mem::replace(&mut self.parts[to].net.abroad.inbox[from], parcel);
-                assert!(empty.is_empty(), "a parcel is taken in before the next one comes");
+                self.counts.crossings += outbox.packets.len() as u64;
+                let empty = std::mem::replace(&mut self.parts[to].net.remote.inbox[from], outbox);
+                assert!(empty.is_empty(), "a outbox is taken in before the next one comes");
                 self.parts[from].net.after.out[to] = empty;
             }
         }
@@ -48,7 +48,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         seen.sort_unstable_by_key(|seen| ties.key_of(&seen.event));
         for &seen in &seen {
             let id = seen.packet.conn;
-            let home = &self.parts[(id.0 % self.cut.count) as usize];
+            let home = &self.parts[(id.0 % self.partition.count) as usize];
             let (conn, flow) = (&home.net.conns[id.index()], home.first_flow(id));
             show(&mut self.observers, home.net.links.of(&seen.event), seen, conn, flow, &home.net.ends);
         }
@@ -85,7 +85,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     /// after its last timer: the part of the sender or of the receiver then finds it over again.
     fn close_one(&mut self, found_at: usize, id: ConnId) -> bool {
         self.counts.closing_looks += 1;
-        let home = (id.0 % self.cut.count) as usize;
+        let home = (id.0 % self.partition.count) as usize;
         if !self.parts[home].net.conns[id.index()].open {
             // The timers at both ends have expired in this window, and the slot is free.
             self.parts[found_at].net.conns[id.index()].closing = false;

@@ -16,7 +16,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     pub(in crate::engine) fn join(&self, home: usize, id: ConnId) -> Conn {
         let own = self.parts[home].net.conns[id.index()];
         let mut conn = own;
-        let at_receiver = self.cut.of(own.dst);
+        let at_receiver = self.partition.of(own.dst);
         for (at, part) in self.parts.iter().enumerate().filter(|(at, _)| *at != home) {
             let there = &part.net.conns[id.index()];
             conn.network = conn.network.and(there.network);
@@ -36,7 +36,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let now = self.parts.iter().map(|part| part.net.now).max().unwrap_or(Time::ZERO);
         let mut wrong = Auditor { parts, conns: &self.joined, now }.audit();
         if let Some(center) = &mut self.center {
-            center.room.audit(&mut wrong);
+            center.control_plane.audit(&mut wrong);
         }
         self.violations.extend(wrong.into_iter().map(|what| format!("at {now}: {what}")));
         self.violations.truncate(FINDINGS_MAX);
@@ -46,7 +46,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let slots = self.parts.iter().map(|part| part.net.conns.len()).max().unwrap_or(0);
         self.joined = (0..slots as u32)
             .map(|slot| {
-                let home = (slot % self.cut.count) as usize;
+                let home = (slot % self.partition.count) as usize;
                 match self.parts[home].net.conns.get(slot as usize) {
                     Some(conn) if conn.open => self.join(home, ConnId(slot)),
                     _ => Conn { open: false, ..Conn::between(NodeId(0), NodeId(0)) },
@@ -62,7 +62,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             self.audit();
         }
         self.look_until(end);
-        let count = self.cut.count;
+        let count = self.partition.count;
         for home in 0..self.parts.len() {
             let ids: Vec<_> = self.parts[home]
                 .own_conns(home, count)
@@ -82,14 +82,14 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             part.net.now = end;
         }
         let waits = if status == Status::Stalled { self.waits() } else { Vec::new() };
-        let cut = Arc::clone(&self.cut);
+        let partition = Arc::clone(&self.partition);
         let fabric = self.plan.parts.fabric;
         let (limit, traffic, counts) = (self.limit, self.plan.traffic, self.counts);
         let (deadlock, violations) = (self.deadlock, self.violations);
         let of_control = self.center.as_ref().map_or(0, |center| center.events);
-        let control = self.center.as_ref().map(|center| center.room.counts());
+        let control = self.center.as_ref().map(|center| center.control_plane.counts());
         let parts: Vec<Finished> = self.parts.into_iter().map(|part| part.leave(status)).collect();
-        let source = |flow: &Flow| cut.of(flow.src);
+        let source = |flow: &Flow| partition.of(flow.src);
         // Each part has all flows, with what its own did.
         let timed = &traffic.flows[..traffic.timed];
         let all = timed.iter().chain(&parts[0].late).enumerate();
@@ -98,7 +98,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let late = late.map(|(id, flow)| parts[source(flow)].late[id]).collect();
         let links = fabric.links.iter().enumerate();
         let link = |(id, link): (usize, &Link)| {
-            let (head, end) = cut.ends(link);
+            let (head, end) = partition.ends(link);
             let counts = parts[head].links[id];
             if head == end { counts } else { counts.lost_elsewhere(parts[end].links[id].lost) }
         };
@@ -135,7 +135,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     fn waits(&self) -> Vec<Option<crate::traffic::Waits>> {
         let mut all: Vec<Option<crate::traffic::Waits>> = vec![None; self.plan.carriers.len()];
         for (home, part) in self.parts.iter().enumerate() {
-            let own = part.waits_where(|flow| self.cut.of(flow.src) == home);
+            let own = part.waits_where(|flow| self.partition.of(flow.src) == home);
             for (all, own) in all.iter_mut().zip(own) {
                 *all = match (*all, own) {
                     (Some(one), Some(other)) => Some(one.and(other)),
@@ -149,7 +149,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
 impl<M: Members> Inside for Parted<'_, '_, M> {
     fn port(&mut self, link: LinkId, at: Time) -> PortState {
-        let part = self.cut.of(self.plan.parts.fabric.links[link.index()].from);
+        let part = self.partition.of(self.plan.parts.fabric.links[link.index()].from);
         self.parts[part].port(link, at)
     }
 
@@ -167,21 +167,21 @@ impl<M: Members> Inside for Parted<'_, '_, M> {
 
     fn ended(&self, flow: FlowId) -> Counts {
         let src = self.parts[0].starts.flow(flow).expect("it has started").src;
-        self.parts[self.cut.of(src)].ended(flow)
+        self.parts[self.partition.of(src)].ended(flow)
     }
 
     fn window(&self, id: ConnId) -> Option<u64> {
         let Conn { transport, via, .. } = self.joined[id.index()];
-        let home = (id.0 % self.cut.count) as usize;
+        let home = (id.0 % self.partition.count) as usize;
         self.parts[home].transports[transport as usize].window(via, &self.joined[via.index()])
     }
 
     fn backlog(&self, host: NodeId) -> Option<u64> {
-        self.parts[self.cut.of(host)].backlog(host)
+        self.parts[self.partition.of(host)].backlog(host)
     }
 
     fn counts(&mut self, link: LinkId, at: Time) -> LinkCounts {
-        let (head, end) = self.cut.ends(&self.plan.parts.fabric.links[link.index()]);
+        let (head, end) = self.partition.ends(&self.plan.parts.fabric.links[link.index()]);
         let counts = self.parts[head].counts(link, at);
         if head == end { counts } else { counts.lost_elsewhere(self.parts[end].net.lost(link)) }
     }
@@ -193,7 +193,7 @@ impl<M: Members> Inside for Parted<'_, '_, M> {
     fn delivered(&self) -> Vec<u64> {
         let traffic = self.plan.traffic;
         let all = traffic.flows[..traffic.timed].iter().chain(self.parts[0].starts.late()).enumerate();
-        let ended = all.map(|(id, flow)| self.parts[self.cut.of(flow.src)].counts[id].delivered_bytes);
+        let ended = all.map(|(id, flow)| self.parts[self.partition.of(flow.src)].counts[id].delivered_bytes);
         delivered(ended, &self.joined)
     }
 }
@@ -221,8 +221,8 @@ mod tests {
         let scenario: Scenario = toml::from_str(text).expect("a scenario");
         let setup = Setup::new(&scenario, scenario.topology.build().into()).expect("a connected network");
         let plan = setup.plan(&scenario, Agenda::Calendar);
-        let cut = Arc::new(Cut::new(&setup.fabric, 2));
-        let mut run = Parted::new(&plan, &cut);
+        let partition = Arc::new(Partition::new(&setup.fabric, 2));
+        let mut run = Parted::new(&plan, &partition);
         let road = Road { lanes: vec![Lane(Mutex::default())], end: AtomicU64::new(0) };
         for _ in 0..40 {
             assert_eq!(run.go_on(&road, &|| {}), None);
@@ -244,7 +244,7 @@ mod tests {
             let end = next.saturating_add(run.lookahead());
             run.parts.iter_mut().for_each(|part| part.run_until(end));
             run.meet();
-            run.parts[1].net.abroad.inbox[0].packets.pop().expect("a packet crosses");
+            run.parts[1].net.remote.inbox[0].packets.pop().expect("a packet crosses");
         });
         assert!(found.contains("received, on the wire or lost"), "{found}");
         assert!(found.contains("packets, "), "a connection counts it: {found}");
@@ -265,8 +265,8 @@ mod tests {
         let found = findings(|run| {
             let of = |conn: &Conn| conn.open && conn.accepted();
             let part = &mut run.parts[1];
-            let cut = part.net.abroad.cut.clone().expect("two parts");
-            let conn = part.net.conns.iter_mut().find(|conn| of(conn) && cut.of(conn.dst) == 1);
+            let partition = part.net.remote.partition.clone().expect("two parts");
+            let conn = part.net.conns.iter_mut().find(|conn| of(conn) && partition.of(conn.dst) == 1);
             conn.expect("a flow to part 1").receiver.delivered_bytes += 1;
         });
         assert!(found.contains("in received ranges"), "{found}");

@@ -29,7 +29,7 @@ use crate::engine::calendar::Calendar;
 use crate::engine::contract::members::Members;
 use crate::engine::contract::observer::Observer;
 use crate::engine::data::conn::Conn;
-use crate::engine::data::crossing::Cut;
+use crate::engine::data::boundary::Partition;
 use crate::engine::data::finished::{Finished, Limit, PartCounts, Status};
 use crate::engine::data::plan::Plan;
 use crate::engine::data::progress::Progress;
@@ -47,7 +47,7 @@ const FEW: u64 = 256;
 /// A run in several parts.
 pub struct Parted<'a, 'o, M: Members> {
     plan: &'a Plan<'a, M>,
-    cut: Arc<Cut>,
+    partition: Arc<Partition>,
     parts: Boxes<'a, 'o, M>,
     /// The controller, if there is one.
     center: Option<Center<M::Controller>>,
@@ -59,7 +59,7 @@ pub struct Parted<'a, 'o, M: Members> {
     unbounded: bool,
     /// The present; between two windows, their border.
     now: Time,
-    /// All events before this time have happened, and ports at the cut have decided what they sent by then.
+    /// All events before this time have happened, and ports at the boundary have decided what they sent by then.
     border: Time,
     stop_at: Time,
     limit: Option<Limit>,
@@ -97,19 +97,19 @@ struct Lane<'a, 'o, M: Members>(Mutex<Boxes<'a, 'o, M>>);
 
 impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     /// The run at time zero.
-    pub fn new(plan: &'a Plan<'a, M>, cut: &Arc<Cut>) -> Parted<'a, 'o, M> {
+    pub fn new(plan: &'a Plan<'a, M>, partition: &Arc<Partition>) -> Parted<'a, 'o, M> {
         let mut parts: Vec<_> =
-            (0..cut.count).map(|me| Box::new(Engine::begin(plan, Some((cut, me))))).collect();
+            (0..partition.count).map(|me| Box::new(Engine::begin(plan, Some((partition, me))))).collect();
         let Engine { goal, unbounded, .. } = *parts[0];
-        let center = parts[0].net.room.take().map(|mut room| {
-            parts.iter_mut().for_each(|part| part.net.mailbox = Some(Box::new(room.mailbox())));
-            Center::new(room, parts.len(), plan.parts.agenda)
+        let center = parts[0].net.control_plane.take().map(|mut control_plane| {
+            parts.iter_mut().for_each(|part| part.net.mailbox = Some(Box::new(control_plane.mailbox())));
+            Center::new(control_plane, parts.len(), plan.parts.agenda)
         });
         // No part knows when all have ended.
         parts.iter_mut().for_each(|part| part.unbounded = true);
         Parted {
             plan,
-            cut: Arc::clone(cut),
+            partition: Arc::clone(partition),
             lanes: Lanes::new(parts.len()),
             deadlock_look: parts[0].deadlock_look,
             parts,
@@ -129,7 +129,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             joined: Vec::new(),
             next_audit: AUDIT_EVERY,
             violations: Vec::new(),
-            counts: PartCounts { parts: cut.count, ..PartCounts::default() },
+            counts: PartCounts { parts: partition.count, ..PartCounts::default() },
         }
     }
 
@@ -185,13 +185,13 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         } else {
             self.lanes.share_out(self.parts.iter().map(|part| part.events), road.lanes.len());
             for part in self.parts.drain(..) {
-                let lane = self.lanes.of[part.net.abroad.me as usize];
+                let lane = self.lanes.of[part.net.remote.me as usize];
                 road.lanes[lane].parts().push(part);
             }
             road.end.store(end.0, SeqCst);
             all();
             road.lanes.iter().for_each(|lane| self.parts.append(&mut lane.parts()));
-            self.parts.sort_unstable_by_key(|part| part.net.abroad.me);
+            self.parts.sort_unstable_by_key(|part| part.net.remote.me);
             self.counts.shared += 1;
         }
         self.border = end;
@@ -250,7 +250,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             return Some(status);
         }
         // Ports that have not decided yet send when their wire is free, from the border on.
-        let undecided = self.parts.iter().filter_map(|part| part.cut_sends()).min();
+        let undecided = self.parts.iter().filter_map(|part| part.boundary_sends()).min();
         let from = undecided.map_or(next, |free_at| free_at.max(self.border).min(next));
         let most = from.saturating_add(self.lookahead());
         let last = end.min(self.next_look()).min(self.deadlock_look).min(self.limits.next);
@@ -319,14 +319,14 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let all: Vec<Used> = self.parts.iter().map(|part| part.used()).collect();
         let sum = |of: fn(&Used) -> u64| all.iter().map(of).sum::<u64>();
         let observed: u64 = self.observers.iter().map(|observer| observer.memory()).sum();
-        let control = self.center.as_ref().map_or(0, |center| center.room.bytes());
+        let control = self.center.as_ref().map_or(0, |center| center.control_plane.bytes());
         let used = Used {
             flows: all[0].flows,
             conns: sum(|used| used.conns),
             packets: sum(|used| used.packets),
             other: observed + control + sum(|used| used.other),
             packet_hops: sum(|used| used.packet_hops),
-            timers: sum(|used| used.timers) + self.center.as_ref().map_or(0, |center| center.room.acts()),
+            timers: sum(|used| used.timers) + self.center.as_ref().map_or(0, |center| center.control_plane.acts()),
         };
         let at = self.limits.next;
         self.limit = self.limits.look(&used, self.plan, next);

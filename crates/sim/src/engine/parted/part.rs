@@ -8,7 +8,7 @@ use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
 use crate::engine::contract::observer::Observer;
 use crate::engine::data::conn::Conn;
-use crate::engine::data::crossing::Cut;
+use crate::engine::data::boundary::Partition;
 use crate::engine::data::numbers::Numbers;
 use crate::engine::network::Network;
 use crate::engine::network::egress::{Egress, PortQueue};
@@ -21,25 +21,25 @@ use std::sync::Arc;
 
 impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Becomes a part of a run.
-    pub(in crate::engine) fn join(&mut self, cut: &Arc<Cut>, me: u32) {
-        let abroad = &mut self.net.abroad;
-        (abroad.me, abroad.of) = (me, cut.count);
-        abroad.inbox.resize_with(cut.count as usize, Default::default);
-        self.net.after.out.resize_with(cut.count as usize, Default::default);
-        abroad.cut = Some(Arc::clone(cut));
+    pub(in crate::engine) fn join(&mut self, partition: &Arc<Partition>, me: u32) {
+        let remote = &mut self.net.remote;
+        (remote.me, remote.of) = (me, partition.count);
+        remote.inbox.resize_with(partition.count as usize, Default::default);
+        self.net.after.out.resize_with(partition.count as usize, Default::default);
+        remote.partition = Some(Arc::clone(partition));
         for (link, egress) in self.plan.parts.fabric.links.iter().zip(&mut self.net.egress) {
-            let (from, to) = (cut.of(link.from), cut.of(link.to));
+            let (from, to) = (partition.of(link.from), partition.of(link.to));
             if from == me as usize && to != from {
-                egress.port.abroad = to as u8 + 1;
+                egress.port.remote = to as u8 + 1;
             }
         }
-        let begins = |link: &Link| cut.of(link.from) != me as usize;
+        let begins = |link: &Link| partition.of(link.from) != me as usize;
         self.watched = vec![false; self.net.egress.len()];
         self.net.paths.join(self.plan.parts.fabric.links.iter().map(begins).collect());
         let links = 0..self.net.egress.len() as u32;
-        self.cut_links =
-            links.map(LinkId).filter(|link| self.net.egress[link.index()].port.abroad > 0).collect();
-        self.starts.keep(|host| cut.of(host) == me as usize);
+        self.boundary_links =
+            links.map(LinkId).filter(|link| self.net.egress[link.index()].port.remote > 0).collect();
+        self.starts.keep(|host| partition.of(host) == me as usize);
     }
 
     /// Keeps the packets that an observer is to be shown.
@@ -53,15 +53,15 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// When something happens next.
     pub(in crate::engine) fn next_time(&self) -> Option<Time> {
         let event = self.net.calendar.first().map(|event| event.time);
-        event.into_iter().chain(self.net.abroad.first()).min()
+        event.into_iter().chain(self.net.remote.first()).min()
     }
 
     /// Takes in what has come from other parts.
     pub(in crate::engine) fn take_in(&mut self) {
-        for from in 0..self.net.abroad.inbox.len() {
-            let mut parcel = std::mem::take(&mut self.net.abroad.inbox[from]);
-            self.net.take_in(from, &mut parcel);
-            self.net.abroad.inbox[from] = parcel;
+        for from in 0..self.net.remote.inbox.len() {
+            let mut outbox = std::mem::take(&mut self.net.remote.inbox[from]);
+            self.net.take_in(from, &mut outbox);
+            self.net.remote.inbox[from] = outbox;
         }
     }
 
@@ -69,7 +69,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     pub(in crate::engine) fn run_until(&mut self, end: Time) {
         self.take_in();
         while self.handle_next(end) {}
-        self.settle_cut(end);
+        self.settle_boundary(end);
         self.net.tell_paths();
     }
 
@@ -86,16 +86,16 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
 
     /// Whether other parts have something to hear.
     pub(in crate::engine) fn has_news(&self) -> bool {
-        let abroad = &self.net.abroad;
+        let remote = &self.net.remote;
         !(self.closing.is_empty()
-            && abroad.opened.is_empty()
-            && abroad.starts.is_empty()
-            && self.net.after.out.iter().all(|parcel| parcel.is_empty()))
+            && remote.opened.is_empty()
+            && remote.starts.is_empty()
+            && self.net.after.out.iter().all(|outbox| outbox.is_empty()))
     }
 
     /// Flows that this part has drawn get their numbers; `all` has those of all parts, in the order of their numbers.
     pub(in crate::engine) fn number(&mut self, numbers: &Numbers, all: impl Iterator<Item = Flow>) {
-        for &id in &self.net.abroad.opened {
+        for &id in &self.net.remote.opened {
             numbers.give(&mut self.net.conns[id.index()].flow);
             self.kept.number(id, numbers);
         }
@@ -112,20 +112,20 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         !self.closing.is_empty()
     }
 
-    /// Ports at the cut decide what they sent before that time.
-    fn settle_cut(&mut self, end: Time) {
+    /// Ports at the boundary decide what they sent before that time.
+    fn settle_boundary(&mut self, end: Time) {
         let before = Time(end.0.saturating_sub(1));
-        for at in 0..self.cut_links.len() {
-            let link = self.cut_links[at];
+        for at in 0..self.boundary_links.len() {
+            let link = self.boundary_links[at];
             if waits(&self.net, link) {
                 self.net.settle(link, before);
             }
         }
     }
 
-    /// When a port at the cut at which something waits has a free wire.
-    pub(in crate::engine) fn cut_sends(&self) -> Option<Time> {
-        let waiting = self.cut_links.iter().filter(|&&link| waits(&self.net, link));
+    /// When a port at the boundary at which something waits has a free wire.
+    pub(in crate::engine) fn boundary_sends(&self) -> Option<Time> {
+        let waiting = self.boundary_links.iter().filter(|&&link| waits(&self.net, link));
         waiting.map(|link| self.net.egress[link.index()].port.free_at).min()
     }
 

@@ -14,8 +14,8 @@ impl<M: Members> Engine<'_, '_, M> {
     #[inline(never)]
     pub(in crate::engine) fn control(&mut self, event: Event) {
         let now = self.net.now;
-        let Network { room, mailbox, conns, calendar, .. } = &mut self.net;
-        let Some(room) = room else {
+        let Network { control_plane, mailbox, conns, calendar, .. } = &mut self.net;
+        let Some(control_plane) = control_plane else {
             let mailbox = mailbox.as_mut().expect("only a controller has such events");
             if let Some(order) = mailbox.arrive(event.a) {
                 self.obey_orders(&[order]);
@@ -23,22 +23,22 @@ impl<M: Members> Engine<'_, '_, M> {
             return;
         };
         if event.a != ACT {
-            if let Some(order) = room.arrive(event.a, now, calendar) {
+            if let Some(order) = control_plane.arrive(event.a, now, calendar) {
                 self.obey_orders(&[order]);
             }
             return;
         }
-        if !room.is_due(now) {
+        if !control_plane.is_due(now) {
             return;
         }
         self.observers.iter_mut().for_each(|observer| observer.control_begins());
-        let orders = room.decide(now, conns, calendar);
+        let orders = control_plane.decide(now, conns, calendar);
         for orders in orders.chunk_by(|order, next| order.host == next.host) {
             self.obey_orders(orders);
         }
         self.observers.iter_mut().for_each(|observer| observer.control_ends());
-        if let Some(room) = &mut self.net.room {
-            room.reuse(orders);
+        if let Some(control_plane) = &mut self.net.control_plane {
+            control_plane.reuse(orders);
         }
     }
 
@@ -47,7 +47,7 @@ impl<M: Members> Engine<'_, '_, M> {
         if let Act::Path(_) = orders[0].act {
             return orders.iter().for_each(|order| self.net.place(order));
         }
-        let served = self.net.room.as_ref().map(|room| room.serves);
+        let served = self.net.control_plane.as_ref().map(|control_plane| control_plane.serves);
         let transport = served.or(self.net.mailbox.as_ref().map(|mailbox| mailbox.serves));
         let transport = transport.expect("orders come from a controller");
         let mut cx = Cx { net: &mut self.net, transport, host: orders[0].host };

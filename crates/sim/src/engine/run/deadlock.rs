@@ -91,7 +91,7 @@ struct Whole<'w, 'a, M: Members> {
 impl<'w, 'a, M: Members> Whole<'w, 'a, M> {
     /// The part that simulates a node.
     fn of(&self, node: NodeId) -> &'w Network<'a, M> {
-        self.nets[self.nets[0].abroad.cut.as_ref().map_or(0, |cut| cut.of(node))]
+        self.nets[self.nets[0].remote.partition.as_ref().map_or(0, |partition| partition.of(node))]
     }
 
     /// All links, each with the parts of its head and of its end.

@@ -156,23 +156,23 @@ impl<M: Members> Engine<'_, '_, M> {
     /// What the run takes, or its part: that of all parts is the sum, but for flows, which each part counts all of.
     pub(in crate::engine) fn used(&self) -> Used {
         let net = &self.net;
-        let coming: usize = net.abroad.inbox.iter().map(|parcel| parcel.packets.len()).sum();
-        let room = net.room.as_ref().map_or(0, |room| room.bytes());
+        let coming: usize = net.remote.inbox.iter().map(|outbox| outbox.packets.len()).sum();
+        let control_plane = net.control_plane.as_ref().map_or(0, |control_plane| control_plane.bytes());
         let mailbox = net.mailbox.as_ref().map_or(0, |mailbox| mailbox.bytes());
         Used {
             flows: self.counts.len() as u64,
-            conns: u64::from(net.abroad.slots) - net.free_conns.len() as u64,
+            conns: u64::from(net.remote.slots) - net.free_conns.len() as u64,
             packets: (net.arena.live() + coming) as u64,
-            other: self.agent_bytes() + room + mailbox + net.paths.bytes() + self.observed(),
+            other: self.agent_bytes() + control_plane + mailbox + net.paths.bytes() + self.observed(),
             packet_hops: net.packet_hops,
-            timers: self.timers + net.room.as_ref().map_or(0, |room| room.acts()),
+            timers: self.timers + net.control_plane.as_ref().map_or(0, |control_plane| control_plane.acts()),
         }
     }
 
     /// Bytes of the agents at this part's ports.
     pub(in crate::engine) fn agent_bytes(&self) -> u64 {
         let links = &self.plan.parts.fabric.links;
-        self.net.agents.bytes(|link| !self.net.abroad.is_abroad(links[link].from))
+        self.net.agents.bytes(|link| !self.net.remote.is_remote(links[link].from))
     }
 
     /// The limit that the run has come to by the time of the look; the next event is at `next`.

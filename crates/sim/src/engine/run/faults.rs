@@ -44,7 +44,7 @@ impl<M: Members> Engine<'_, '_, M> {
     #[cold]
     pub(in crate::engine) fn fault(&mut self, what: u32) {
         // Each part of a run sees all faults; they count once.
-        self.events -= u64::from(self.net.abroad.me > 0);
+        self.events -= u64::from(self.net.remote.me > 0);
         if what == LINKS {
             let now = self.net.now;
             let steps = &self.plan.parts.faults.steps[self.next_fault..];

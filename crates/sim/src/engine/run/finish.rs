@@ -32,7 +32,7 @@ impl<M: Members> Engine<'_, '_, M> {
                 packet_hops: self.net.packet_hops,
                 packets: self.net.packets_made,
                 unroutable: self.net.unroutable,
-                control: self.net.room.as_ref().map(|room| room.counts()),
+                control: self.net.control_plane.as_ref().map(|control_plane| control_plane.counts()),
                 buckets_opened: self.net.calendar.opened,
                 words_scanned: self.net.calendar.scanned,
             },

@@ -120,7 +120,7 @@ impl<M: Members> Engine<'_, '_, M> {
         }
         let gone = conn.network.packets == 0;
         // What exists in all parts is known when they meet.
-        let parted = self.net.abroad.is_parted();
+        let parted = self.net.remote.is_parted();
         if parted && !std::mem::replace(&mut conn.closing, true) {
             self.closing.push(id);
         }

@@ -23,14 +23,14 @@ use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::members::Members;
 use crate::engine::contract::observer::{Observer, show};
 use crate::engine::data::conn::{Conn, Counts, Subflow};
-use crate::engine::data::crossing::{Crossing, Cut};
+use crate::engine::data::boundary::{BoundaryPacket, Partition};
 use crate::engine::data::event::{Event, Owner, Phase};
 use crate::engine::data::finished::{Finished, Limit, Status};
 use crate::engine::data::plan::Plan;
 use crate::engine::data::progress::Progress;
 use crate::engine::network::ahead::{Ahead, HERE};
 use crate::engine::network::context::Cx;
-use crate::engine::network::control_plane::Room;
+use crate::engine::network::control_plane::ControlPlane;
 use crate::engine::network::{Network, Tally};
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::units::Time;
@@ -83,9 +83,9 @@ pub struct Engine<'a, 'o, M: Members> {
     /// Connections that are to close when their packets are gone in all parts of the run; none if it has one part.
     pub(super) closing: Vec<ConnId>,
     /// Links to other parts.
-    pub(super) cut_links: Vec<LinkId>,
+    pub(super) boundary_links: Vec<LinkId>,
     /// Packets that have arrived over links since the last window, if a run in several parts has observers of packets.
-    pub(super) seen: Vec<Crossing>,
+    pub(super) seen: Vec<BoundaryPacket>,
     /// By link, whether its packets are among these.
     pub(super) watched: Vec<bool>,
     /// Those who watch.
@@ -101,7 +101,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     }
 
     /// The run at time zero, or one part of it.
-    pub(super) fn begin(plan: &'a Plan<'a, M>, part: Option<(&Arc<Cut>, u32)>) -> Engine<'a, 'o, M> {
+    pub(super) fn begin(plan: &'a Plan<'a, M>, part: Option<(&Arc<Partition>, u32)>) -> Engine<'a, 'o, M> {
         let mut engine = Engine {
             net: Network::new(&plan.parts),
             transports: plan.parts.members.endpoints(plan.parts.fabric),
@@ -129,7 +129,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             next_fault: 0,
             next_epoch: 0,
             closing: Vec::new(),
-            cut_links: Vec::new(),
+            boundary_links: Vec::new(),
             seen: Vec::new(),
             watched: Vec::new(),
             observers: Vec::new(),
@@ -138,22 +138,22 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         engine.set_goal();
         // The first part makes the controller of the run.
         if part.is_none_or(|(_, me)| me == 0) {
-            engine.net.room = Room::of(&plan.parts);
+            engine.net.control_plane = ControlPlane::of(&plan.parts);
         }
-        if let Some((cut, me)) = part {
-            engine.join(cut, me);
+        if let Some((partition, me)) = part {
+            engine.join(partition, me);
         }
         if plan.audit {
             engine.net.tallies = vec![Tally::default(); plan.parts.fabric.links.len()];
             engine.net.shows = true;
-            if let Some(room) = &mut engine.net.room {
-                room.audit_decisions();
+            if let Some(control_plane) = &mut engine.net.control_plane {
+                control_plane.audit_decisions();
             }
         }
-        if let Some(room) = &mut engine.net.room
-            && !engine.net.abroad.is_parted()
+        if let Some(control_plane) = &mut engine.net.control_plane
+            && !engine.net.remote.is_parted()
         {
-            room.begin(&mut engine.net.calendar);
+            control_plane.begin(&mut engine.net.calendar);
         }
         engine.deadlock_look = engine.net.first_deadlock_look();
         engine.schedule_faults();
@@ -334,13 +334,13 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         let link = self.net.links.of(event);
         self.net.tallies[link.index()].received += 1;
         let packet = self.net.arena[PacketId(event.a)];
-        if self.net.abroad.is_parted() {
+        if self.net.remote.is_parted() {
             if self.watched[link.index()] {
-                self.seen.push(Crossing { event: *event, packet });
+                self.seen.push(BoundaryPacket { event: *event, packet });
             }
         } else if !self.observers.is_empty() {
             let conn = &self.net.conns[packet.conn.index()];
-            let (event, flow) = (Crossing { event: *event, packet }, self.first_flow(packet.conn));
+            let (event, flow) = (BoundaryPacket { event: *event, packet }, self.first_flow(packet.conn));
             show(&mut self.observers, link, event, conn, flow, &self.net.ends);
         }
     }

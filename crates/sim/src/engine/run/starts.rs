@@ -158,13 +158,13 @@ impl<'a> Starts<'a> {
     pub fn begin<M: Members>(&mut self, net: &mut Network<'_, M>) {
         self.schedule_next(net);
         // One part sees the end of the window for all.
-        if self.traffic.window.ends() && net.abroad.me == 0 {
+        if self.traffic.window.ends() && net.remote.me == 0 {
             self.pending += 1;
             let order = order(Phase::Start, 0, kind::WINDOW << NUMBER_BITS);
             net.calendar.push(Event { time: self.traffic.window.until, order, a: 0 });
         }
         for chain in 0..self.chains.len() as u32 {
-            if !net.abroad.is_abroad(self.chains.host(chain)) {
+            if !net.remote.is_remote(self.chains.host(chain)) {
                 self.schedule_drawn(chain, net);
             }
         }
@@ -199,7 +199,7 @@ impl<'a> Starts<'a> {
             _ => {
                 self.pending -= u64::from(!self.is_background(self.chains.entry(a)));
                 self.late.push(self.chains.draw(a, net.now));
-                if net.abroad.is_parted() {
+                if net.remote.is_parted() {
                     self.drawn.push(self.places[a as usize]);
                 }
                 let id = (self.traffic.timed + self.late.len() - 1) as u32;
@@ -279,7 +279,7 @@ impl<'a> Starts<'a> {
         number: u32,
         kind: u32,
     ) {
-        self.pending += u64::from(!net.abroad.is_abroad(host));
+        self.pending += u64::from(!net.remote.is_remote(host));
         push(net, time, host, number, kind);
     }
 
@@ -335,8 +335,8 @@ fn push<M: Members>(net: &mut Network<'_, M>, time: Time, host: NodeId, number: 
     let rank = if kind == kind::TIMED { 0 } else { net.host_ranks[host.index()] + 1 };
     let order = order(Phase::Start, rank, kind << NUMBER_BITS | number);
     let event = Event { time, order, a: number };
-    if net.abroad.is_abroad(host) {
-        net.abroad.starts.push((host, event));
+    if net.remote.is_remote(host) {
+        net.remote.starts.push((host, event));
     } else {
         net.calendar.push(event);
     }

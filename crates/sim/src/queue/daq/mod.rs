@@ -1,7 +1,7 @@
 //! DAQ's port: short flows, urgent ones first, and long flows, which share the link by weights; nothing is dropped.
 //!
 //! Source: Ding and Rojas-Cessa, "DAQ: Deadline-Aware Queue Scheme for Scheduling Service Flows in Data
-//! Centers", section II and Algorithm 1. That nothing is dropped is the work of credits (`engine/credit.rs`):
+//! Centers", section II and Algorithm 1. That nothing is dropped is the work of credits (`engine/network/credit.rs`):
 //! each sender on a link to a switch has credit for a share of the switch's buffer. A port keeps queues and
 //! no flows. Packets of data carry their class and, as `Header::ack`, the time left to their deadline.
 

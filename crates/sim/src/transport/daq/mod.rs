@@ -1,5 +1,5 @@
 //! DAQ: senders start at once with a share of the path, adapt to the queue length at the switch, and put the
-//! remaining time of their flow into each packet; ports (`queue/daq`) and credits (`engine/credit.rs`) do the
+//! remaining time of their flow into each packet; ports (`queue/daq`) and credits (`engine/network/credit.rs`) do the
 //! rest.
 //!
 //! Source: Ding and Rojas-Cessa, "DAQ: Deadline-Aware Queue Scheme for Scheduling Service Flows in Data

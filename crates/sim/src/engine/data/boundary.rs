@@ -9,9 +9,9 @@ use crate::topology::{Fabric, Link};
 use crate::units::Time;
 use std::sync::Arc;
 
-/// Who simulates what.
+/// The part of each node.
 #[derive(Clone, Debug)]
-pub struct Cut {
+pub struct Partition {
     /// The part of each node.
     pub part: Vec<u32>,
     /// How many parts.
@@ -20,14 +20,14 @@ pub struct Cut {
     pub lookahead: Time,
 }
 
-impl Cut {
+impl Partition {
     /// The network in at most so many parts.
-    pub fn new(fabric: &Fabric, count: u32) -> Cut {
+    pub fn new(fabric: &Fabric, count: u32) -> Partition {
         let part = parts(fabric, count);
         let count = part.iter().max().map_or(1, |last| last + 1);
         let apart = fabric.links.iter().filter(|link| part[link.from.index()] != part[link.to.index()]);
         let lookahead = apart.map(|link| link.delay).min().unwrap_or(Time::NEVER);
-        Cut { part, count, lookahead }
+        Partition { part, count, lookahead }
     }
 
     /// The part of a node.
@@ -44,7 +44,7 @@ impl Cut {
 
 /// A packet that arrives in another part; or one that has arrived in this part and is to be shown to observers.
 #[derive(Clone, Copy, Debug)]
-pub struct Crossing {
+pub struct BoundaryPacket {
     /// Its arrival; the packet's number is that of the part from which it comes.
     pub event: Event,
     /// The packet.
@@ -53,9 +53,9 @@ pub struct Crossing {
 
 /// What a part has for another.
 #[derive(Debug, Default)]
-pub struct Parcel {
+pub struct Outbox {
     /// Packets.
-    pub packets: Vec<Crossing>,
+    pub packets: Vec<BoundaryPacket>,
     /// What these carry; as many, where packets have records.
     pub records: Vec<Record>,
     /// Whole paths that packets of it take and that the other part has not been told of: see [`Paths::tell`](crate::engine::data::paths::Paths::tell).
@@ -70,10 +70,10 @@ pub struct Parcel {
     pub first: Option<Time>,
 }
 
-impl Parcel {
+impl Outbox {
     /// A packet more.
     pub fn push(&mut self, event: Event, packet: Packet) {
-        self.packets.push(Crossing { event, packet });
+        self.packets.push(BoundaryPacket { event, packet });
         self.arrives(event.time);
     }
 
@@ -105,24 +105,24 @@ impl Parcel {
 
 /// What a part has for the others.
 #[derive(Debug, Default)]
-pub struct Abroad {
+pub struct Remote {
     /// This part, of so many; 0 of 1 in a run that is not parted.
     pub me: u32,
     /// See `me`.
     pub of: u32,
     /// By part, what has come from there and is not taken in yet.
-    pub inbox: Vec<Parcel>,
+    pub inbox: Vec<Outbox>,
     /// Starts and words to triggers at hosts of other parts.
     pub starts: Vec<(NodeId, Event)>,
     /// Connections that have opened.
     pub opened: Vec<ConnId>,
     /// Slots that have been given to connections of this part.
     pub slots: u32,
-    /// Who simulates what; none in a run that is not parted.
-    pub cut: Option<Arc<Cut>>,
+    /// The part of each node; none in a run of one part.
+    pub partition: Option<Arc<Partition>>,
 }
 
-impl Abroad {
+impl Remote {
     /// Whether the run has other parts.
     #[inline]
     pub fn is_parted(&self) -> bool {
@@ -131,13 +131,13 @@ impl Abroad {
 
     /// Whether another part simulates that node.
     #[inline]
-    pub fn is_abroad(&self, node: NodeId) -> bool {
-        self.cut.as_ref().is_some_and(|cut| cut.part[node.index()] != self.me)
+    pub fn is_remote(&self, node: NodeId) -> bool {
+        self.partition.as_ref().is_some_and(|partition| partition.part[node.index()] != self.me)
     }
 
     /// When the first packet arrives that is not taken in yet.
     pub fn first(&self) -> Option<Time> {
-        self.inbox.iter().filter_map(|parcel| parcel.first).min()
+        self.inbox.iter().filter_map(|outbox| outbox.first).min()
     }
 
     /// A slot that no connection of any part has had.
