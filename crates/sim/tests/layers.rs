@@ -27,6 +27,11 @@ const LAYERS: &[&[&str]] = &[
     &["checked"],
 ];
 
+/// The rooms of the engine, from the bottom up; the doc comment of engine/mod.rs lists them.
+const ROOMS: &[&str] = &["data", "calendar", "contract", "network", "run", "audit", "parted"];
+/// The members of a run: of the engine they read its contracts alone.
+const MEMBERS: &[&str] = &["queue", "balancer", "agent", "transport", "controller"];
+
 /// A use of one module by another.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Use {
@@ -194,6 +199,99 @@ fn modules_use_only_those_below_them() {
         }));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The uses of the engine's rooms in a source.
+fn rooms_used(source: &str) -> Vec<(String, usize)> {
+    let code = code(source);
+    let place = "crate::engine::";
+    let line = |at: usize| 1 + code[..at].matches('\n').count();
+    let of = |at: usize| first_steps(&code[at + place.len()..]);
+    code.match_indices(place)
+        .flat_map(|(at, _)| of(at).into_iter().map(move |room| (room, at)))
+        .map(|(room, at)| (room, line(at)))
+        .collect()
+}
+
+/// The uses in a file of the engine of rooms above its own.
+fn upwards_inside(room: &str, source: &str) -> Vec<(String, usize)> {
+    let place = |name: &str| ROOMS.iter().position(|room| *room == name);
+    let own = place(room).unwrap_or_else(|| panic!("{room} is no room of the engine: add it to ROOMS"));
+    rooms_used(source).into_iter().filter(|(used, _)| place(used).is_none_or(|used| used > own)).collect()
+}
+
+/// Whether a file has both a part of the loop, `impl` of the engine or its network, and a type beside these two.
+fn mixes_type_and_loop(source: &str) -> bool {
+    let code = code(source);
+    let begins = |line: &str, words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    let is_type = |line: &&str| {
+        let line = line
+            .trim_start_matches("pub ")
+            .trim_start_matches("pub(super) ")
+            .trim_start_matches("pub(in crate::engine) ");
+        begins(line, &["struct ", "enum ", "trait "]) && !begins(line, &["struct Engine<", "struct Network<"])
+    };
+    let is_loop = |line: &str| {
+        line.starts_with("impl<")
+            && !line.contains(" for ")
+            && (line.contains("> Engine<") || line.contains("> Network<"))
+    };
+    code.lines().any(is_loop) && code.lines().any(|line| is_type(&line))
+}
+
+#[test]
+fn rooms_of_the_engine_use_only_those_below_them() {
+    let folder = sources().join("engine");
+    let mut wrong = Vec::new();
+    for path in files(&folder) {
+        let inside = path.strip_prefix(&folder).expect("a file of the folder");
+        let room = inside.iter().next().expect("a name").to_string_lossy();
+        let source = std::fs::read_to_string(&path).expect("a text");
+        if room == "mod.rs" {
+            continue;
+        }
+        for (used, line) in upwards_inside(&room, &source) {
+            wrong.push(format!("{}:{line}: {room} uses {used}, which is not below it", inside.display()));
+        }
+        if code(&source).contains("super::super") {
+            wrong.push(format!("{}: other rooms are named by crate::engine", inside.display()));
+        }
+        if mixes_type_and_loop(&source) {
+            wrong.push(format!("{}: a file has a type or a part of the loop", inside.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn members_read_the_contracts_alone() {
+    let mut wrong = Vec::new();
+    for path in MEMBERS.iter().flat_map(|member| files(&sources().join(member))) {
+        let source = std::fs::read_to_string(&path).expect("a text");
+        let others = rooms_used(&source).into_iter().filter(|(room, _)| room != "contract");
+        wrong.extend(others.map(|(room, line)| format!("{}:{line}: uses engine::{room}", path.display())));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_use_of_a_room_above_is_found() {
+    let source = "use crate::engine::data::packet::Packet;\nuse crate::engine::{network::Network, data};\nfn f() { crate::engine::run::go() }";
+    let wrong = |room| {
+        upwards_inside(room, source)
+            .into_iter()
+            .map(|(used, line)| format!("{used} {line}"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(wrong("calendar"), ["network 2", "run 3"]);
+    assert_eq!(wrong("network"), ["run 3"]);
+    assert_eq!(wrong("parted"), [""; 0]);
+    let both = "pub struct Agents<A> { a: A }\nimpl<M: Members> Network<'_, M> { fn f() {} }";
+    assert!(mixes_type_and_loop(both));
+    assert!(!mixes_type_and_loop("impl<M: Members> Inside for Engine<'_, '_, M> {}\nstruct A;"));
+    assert!(!mixes_type_and_loop(
+        "pub struct Network<'a, M> { a: M }\nimpl<M: Members> Network<'_, M> { fn f() {} }"
+    ));
 }
 
 #[test]

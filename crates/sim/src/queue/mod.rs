@@ -270,7 +270,9 @@ impl Limit {
         match self {
             Limit::Packets(packets) => BufferLimit { packets, ..BufferLimit::UNLIMITED },
             Limit::Bytes(bytes) => BufferLimit { bytes: bytes.0, ..BufferLimit::UNLIMITED },
-            Limit::FullPackets(count) => BufferLimit { bytes: u64::from(count) * full_packet, ..BufferLimit::UNLIMITED },
+            Limit::FullPackets(count) => {
+                BufferLimit { bytes: u64::from(count) * full_packet, ..BufferLimit::UNLIMITED }
+            }
         }
     }
 

@@ -3,8 +3,11 @@
 #![cfg(test)]
 
 use super::*;
+use crate::engine::contract::discipline::Discipline;
+use crate::engine::data::event::Phase;
 use crate::engine::data::packet::flag;
 use crate::engine::data::plan::Agenda;
+use crate::ids::{LinkId, PacketId};
 use crate::scenario::Scenario;
 use crate::setup::Setup;
 use crate::{agent, transport};

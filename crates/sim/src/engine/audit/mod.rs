@@ -10,19 +10,17 @@
 mod credits;
 #[cfg(test)]
 mod defects;
+mod part;
 
 use self::credits::audit_credits;
-use crate::engine::contract::agent::{PortAgent, TICK};
-use crate::engine::contract::discipline::Discipline;
-use crate::engine::contract::endpoint::Endpoint;
+use crate::engine::contract::agent::PortAgent;
 use crate::engine::contract::members::Members;
 use crate::engine::data::conn::Conn;
-use crate::engine::data::event::{Owner, Phase};
 use crate::engine::data::port::{Amount, Port};
 use crate::engine::network::Network;
 use crate::engine::network::egress::{Egress, PortQueue};
 use crate::engine::run::Engine;
-use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
+use crate::ids::{ConnId, FlowId, NodeId};
 use crate::topology::Fabric;
 use crate::units::Time;
 use rustc_hash::FxHashSet;
@@ -41,39 +39,19 @@ pub(super) struct Auditor<'e, 'a, 'o, M: Members> {
 }
 
 /// Results of the walks.
-struct Found {
+pub(super) struct Found {
     /// By port: the queued packets.
-    resident: Vec<Amount>,
+    pub(super) resident: Vec<Amount>,
     /// By link: packets between its ends, or committed to be.
-    on_wire: Vec<u64>,
+    pub(super) on_wire: Vec<u64>,
     /// By port: end-of-transmission events.
-    departures: Vec<u32>,
+    pub(super) departures: Vec<u32>,
     /// By port: timers of its queue, and ticks of its agent.
-    port_timers: Vec<u32>,
-    ticks: Vec<u32>,
+    pub(super) port_timers: Vec<u32>,
+    pub(super) ticks: Vec<u32>,
     /// By connection: packets and timer events.
-    conn_packets: Vec<u32>,
-    conn_timers: Vec<u32>,
-}
-
-impl<M: Members> Engine<'_, '_, M> {
-    /// Compares the counters with the contents; differences join the violations.
-    pub(super) fn audit(&mut self) {
-        let now = self.net.now;
-        let mut wrong = Auditor { parts: vec![&*self], conns: &self.net.conns, now }.audit();
-        if let Some(control_plane) = &mut self.net.control_plane {
-            control_plane.audit(&mut wrong);
-        }
-        self.violations.extend(wrong.into_iter().map(|what| format!("at {now}: {what}")));
-        self.violations.truncate(FINDINGS_MAX);
-    }
-}
-
-impl<M: Members> Engine<'_, '_, M> {
-    /// Number of items that an audit of this part compares: packets, connections and ports, to which all events belong.
-    pub(super) fn audited_items(&self) -> u64 {
-        (self.net.arena.slots() + self.net.conns.len() + self.net.egress.len()) as u64
-    }
+    pub(super) conn_packets: Vec<u32>,
+    pub(super) conn_timers: Vec<u32>,
 }
 
 impl<M: Members> Auditor<'_, '_, '_, M> {
@@ -126,87 +104,6 @@ impl<M: Members> Auditor<'_, '_, '_, M> {
             found.conn_packets[conn.parent.index()] += 1;
         }
         found
-    }
-}
-
-impl<M: Members> Engine<'_, '_, M> {
-    /// Adds what is in this part.
-    fn walk(&self, found: &mut Found, wrong: &mut Vec<String>) {
-        // By packet: how often it is found.
-        let mut packets = vec![0u8; self.net.arena.slots()];
-        let mut note = |found: &mut Found, wrong: &mut Vec<String>, id: PacketId| {
-            packets[id.index()] = packets[id.index()].saturating_add(1);
-            let conn = self.net.arena[id].conn;
-            match found.conn_packets.get_mut(conn.index()) {
-                Some(count) => *count += 1,
-                None => wrong.push(format!("packet {id} belongs to connection {conn}, which never was")),
-            }
-        };
-        for event in self.net.calendar.iter() {
-            let phase = event.phase();
-            if phase == Phase::Arrival as u8 || phase == Phase::Lost as u8 {
-                note(found, wrong, PacketId(event.a));
-                found.on_wire[self.net.links.of(&event).index()] += 1;
-            } else if phase == Phase::Departure as u8 {
-                found.departures[self.net.links.of(&event).index()] += 1;
-            } else if phase == Phase::Port as u8 {
-                let kind = if event.a == TICK { &mut found.ticks } else { &mut found.port_timers };
-                kind[self.net.links.of(&event).index()] += 1;
-            } else if phase == Phase::Timer as u8
-                && let Owner::Sender(id) | Owner::Receiver(id) = event.owner()
-            {
-                found.conn_timers[id.index()] += 1;
-            }
-        }
-        for (link, egress) in self.net.egress.iter().enumerate() {
-            if let PortQueue::Serviced(model) = &egress.queue {
-                let mut waiting = Vec::new();
-                model.resident(&mut |id| waiting.push(id));
-                for id in waiting {
-                    note(found, wrong, id);
-                    found.resident[link].add(self.net.arena[id].size);
-                }
-            }
-        }
-        self.audit_packets(&packets, wrong);
-    }
-
-    /// Every live packet is in exactly one place.
-    fn audit_packets(&self, packets: &[u8], wrong: &mut Vec<String>) {
-        let total: usize = packets.iter().map(|&times| times as usize).sum();
-        if total != self.net.arena.live() {
-            wrong.push(format!(
-                "{} packets live, {total} found in queues and on wires",
-                self.net.arena.live()
-            ));
-        }
-        for (id, times) in packets.iter().enumerate().filter(|&(_, &times)| times > 1) {
-            wrong.push(format!("packet {id} is in {times} places at once"));
-        }
-    }
-
-    /// The bytes counted by link and class are the queued ones.
-    fn audit_pauses(&self, wrong: &mut Vec<String>) {
-        for (link, (gate, found)) in
-            self.net.control.pauses.gates.iter().zip(self.net.count_waiting()).enumerate()
-        {
-            if gate.waiting != found {
-                let counted = gate.waiting;
-                wrong.push(format!(
-                    "link {link}: {counted:?} bytes counted by class behind it, {found:?} wait"
-                ));
-            }
-        }
-    }
-
-    /// Every start that is to come has its event.
-    fn audit_starts(&self, wrong: &mut Vec<String>) {
-        let starts = self.net.calendar.iter().filter(|event| event.phase() == Phase::Start as u8);
-        let (events, expected) =
-            self.starts.audit(starts.map(|event| (event.a, crate::engine::run::starts::kind_of(&event))));
-        if events != expected {
-            wrong.push(format!("{expected} starts to come, {events} of them pending"));
-        }
     }
 }
 
@@ -333,25 +230,6 @@ impl<M: Members> Auditor<'_, '_, '_, M> {
         }
         for part in &self.parts {
             part.audit_transports(self.conns, wrong);
-        }
-    }
-}
-
-impl<M: Members> Engine<'_, '_, M> {
-    /// Transports know the ends of connections that are in this part.
-    fn audit_transports(&self, conns: &[Conn], wrong: &mut Vec<String>) {
-        let here = |conn: &Conn| {
-            let mut conn = *conn;
-            conn.receiver.accepted &= !self.net.remote.is_remote(conn.dst);
-            conn.sender.port =
-                if self.net.remote.is_remote(conn.src) { LinkId::NONE } else { conn.sender.port };
-            conn
-        };
-        for (index, transport) in self.transports.iter().enumerate() {
-            let conns = conns.iter().enumerate();
-            let own = conns.filter(|(_, conn)| conn.open && conn.transport as usize == index);
-            let own: Vec<_> = own.map(|(slot, conn)| (ConnId(slot as u32), here(conn))).collect();
-            transport.audit(&own, &mut |what| wrong.push(what));
         }
     }
 }

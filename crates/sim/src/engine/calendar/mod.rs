@@ -4,7 +4,7 @@
 //! width and ring length follow the run: see [`Calendar::adapt`]. The width has no influence on the order,
 //! only on the speed.
 
-pub mod buckets;
+mod buckets;
 pub mod prefetch;
 pub mod ties;
 

@@ -177,6 +177,32 @@ impl PortContext<'_> {
     }
 }
 
+impl PortContext<'_> {
+    /// The transmission of a waiting packet of data begins here.
+    #[inline]
+    pub fn spend(&mut self, class: usize, size: u32) {
+        let place = (self.link, self.now);
+        if let Some(event) = self.control.credits.spend(place, (class, size), self.port) {
+            self.calendar.push(event);
+        }
+    }
+
+    /// A packet of data leaves this port, at which so many bytes of its class go on waiting: its bytes are owed to the
+    /// head of the link that it came by.
+    #[inline]
+    pub fn release(&mut self, packet: PacketId, class: usize, size: u32, word: Word) {
+        let ingress = self.arena[packet].ingress;
+        let asks = self.control.credits.owe(ingress, class, size);
+        if let Some(credit) = self.control.credits.links.get_mut(ingress.index()) {
+            credit.queue[class] = u32::try_from(word.queue).unwrap_or(u32::MAX);
+            credit.load = word.load;
+        }
+        if asks {
+            self.after.pause(ingress);
+        }
+    }
+}
+
 #[cfg(test)]
 pub mod tests {
     //! A port without a network, for unit tests of queues.
@@ -278,32 +304,6 @@ pub mod tests {
             let packet = queue.dequeue(&mut self.cx())?;
             self.port.quit(self.now, packet.size);
             Some(self.arena.remove(packet.id).header.number)
-        }
-    }
-}
-
-impl PortContext<'_> {
-    /// The transmission of a waiting packet of data begins here.
-    #[inline]
-    pub fn spend(&mut self, class: usize, size: u32) {
-        let place = (self.link, self.now);
-        if let Some(event) = self.control.credits.spend(place, (class, size), self.port) {
-            self.calendar.push(event);
-        }
-    }
-
-    /// A packet of data leaves this port, at which so many bytes of its class go on waiting: its bytes are owed to the
-    /// head of the link that it came by.
-    #[inline]
-    pub fn release(&mut self, packet: PacketId, class: usize, size: u32, word: Word) {
-        let ingress = self.arena[packet].ingress;
-        let asks = self.control.credits.owe(ingress, class, size);
-        if let Some(credit) = self.control.credits.links.get_mut(ingress.index()) {
-            credit.queue[class] = u32::try_from(word.queue).unwrap_or(u32::MAX);
-            credit.load = word.load;
-        }
-        if asks {
-            self.after.pause(ingress);
         }
     }
 }

@@ -4,8 +4,8 @@
 //! every packet that arrives from a link. It cannot change the run: flows, links and the count of events are
 //! the same with and without it, and a run without observers has no cost for them.
 
-use crate::engine::data::conn::{Conn, Counts};
 use crate::engine::data::boundary::BoundaryPacket;
+use crate::engine::data::conn::{Conn, Counts};
 use crate::engine::data::finished::LinkCounts;
 use crate::engine::data::packet::Packet;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};

@@ -143,9 +143,7 @@ impl Credits {
         (class, size): (usize, u32),
         port: &mut Port,
     ) -> Option<Event> {
-        let Some(credit) = self.links.get_mut(link.index()).filter(|credit| credit.is_limited()) else {
-            return None;
-        };
+        let credit = self.links.get_mut(link.index()).filter(|credit| credit.is_limited())?;
         assert!(credit.window[class] >= size, "link {link} has no credit for a packet that it sends");
         credit.window[class] -= size;
         if credit.window[class] < self.full_packet { self.stop(link, class, now, port) } else { None }

@@ -1,9 +1,7 @@
 //! The plain data that a run leaves, from which tables and summaries are made.
 
 use super::conn::{Counts, Subflow};
-use super::gate::Stops;
 use super::port::{Amount, Losses};
-use crate::engine::network::egress::Egress;
 use crate::ids::LinkId;
 use crate::traffic::{Flow, Waits};
 use crate::units::Time;
@@ -111,24 +109,6 @@ pub struct LinkCounts {
 }
 
 impl LinkCounts {
-    /// At that time; the port must be up to date.
-    pub(in crate::engine) fn new<Q>(egress: &Egress<Q>, stops: Option<&Stops>, at: Time) -> LinkCounts {
-        let Egress { port, losses, .. } = egress;
-        let (sent, area) = egress.sent_and_area(at);
-        let still = |stops: &Stops| if port.paused == 0 { Time::ZERO } else { at - stops.since };
-        LinkCounts {
-            sent,
-            losses: *losses,
-            lost: port.fault.as_ref().map_or(0, |fault| fault.lost),
-            busy: egress.busy(at),
-            area,
-            bytes_max: port.bytes_max,
-            packets_max: port.packets_max,
-            pauses: stops.map_or(0, |stops| stops.pauses),
-            paused: stops.map_or(Time::ZERO, |stops| stops.paused + still(stops)),
-        }
-    }
-
     /// What has been counted since then; maxima are those since they were last started anew.
     pub fn since(&self, before: &LinkCounts) -> LinkCounts {
         LinkCounts {

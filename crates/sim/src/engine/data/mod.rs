@@ -1,8 +1,8 @@
 //! Plain types of a run, with no members in them: packets, connections, ports, the state of flow control, input and results.
 
+pub mod boundary;
 pub mod conn;
 pub mod credit;
-pub mod boundary;
 pub mod deferred;
 pub mod event;
 pub mod finished;

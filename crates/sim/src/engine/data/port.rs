@@ -62,6 +62,15 @@ pub struct Port {
     pub fault: Option<Box<LinkFault>>,
 }
 
+/// Counts at a port and its link that the audit compares with their counters.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Packets offered to the port.
+    pub offered: Amount,
+    /// Packets that have come out of the link.
+    pub received: u64,
+}
+
 /// What a port has taken away.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Losses {

@@ -3,17 +3,16 @@
 //! Messages of the channel are events like others. In a run of several parts the events of reports and of the controller
 //! itself are in the calendar of `parted/control`; orders leave for the calendars of the parts.
 
-use super::Network;
 use super::mailbox::Mailbox;
 use super::transit::{Latest, Transit, of_queue};
 use crate::engine::calendar::Calendar;
-use crate::engine::contract::controller::{Act, Channel, ControlContext, Controller, Order, Placed, Report};
+use crate::engine::contract::controller::{Act, Channel, ControlContext, Controller, Order, Report};
 use crate::engine::contract::members::Members;
 use crate::engine::data::conn::Conn;
 use crate::engine::data::event::{Event, Phase, order};
 use crate::engine::data::finished::ControlCounts;
 use crate::engine::data::plan::Parts;
-use crate::ids::{FlowId, QueueId};
+use crate::ids::QueueId;
 use crate::random::{Purpose, Stream};
 use crate::units::Time;
 
@@ -332,23 +331,5 @@ impl<C: Controller> ControlPlane<C> {
     pub(in crate::engine) fn reuse(&mut self, mut orders: Vec<Order>) {
         orders.clear();
         self.orders = orders;
-    }
-}
-
-impl<M: Members> Network<'_, M> {
-    /// Gives a connection another path, unless it is over. Messages that it carries go by it, too.
-    pub(in crate::engine) fn place(&mut self, order: &Order) {
-        let Act::Path(Placed { id, start, label }) = order.act else {
-            unreachable!("a controller orders paths, or acts of queues");
-        };
-        let conn = self.conns[id.index()];
-        if !conn.open || conn.closed || conn.start != start {
-            return;
-        }
-        self.conns[id.index()].relabel(label);
-        if conn.flow == FlowId::NONE {
-            let messages = self.conns.iter_mut().filter(|message| message.open && message.via == id);
-            messages.for_each(|message| message.relabel(label));
-        }
     }
 }

@@ -3,6 +3,8 @@
 use crate::engine::calendar::Calendar;
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::data::event::{Event, Phase, order};
+use crate::engine::data::finished::LinkCounts;
+use crate::engine::data::gate::Stops;
 use crate::engine::data::port::{Amount, Departures, Losses, Port};
 use crate::engine::data::rules::Rules;
 use crate::ids::{LinkId, PacketId};
@@ -40,6 +42,24 @@ impl<Q> Egress<Q> {
         match &self.queue {
             PortQueue::Committed(departures, _) => departures.sent_and_area(&self.port, at),
             PortQueue::Serviced(_) => (self.port.sent, self.port.area(at)),
+        }
+    }
+
+    /// What has been counted at the link until that time; the port must be up to date.
+    pub fn counts(&self, stops: Option<&Stops>, at: Time) -> LinkCounts {
+        let Egress { port, losses, .. } = self;
+        let (sent, area) = self.sent_and_area(at);
+        let still = |stops: &Stops| if port.paused == 0 { Time::ZERO } else { at - stops.since };
+        LinkCounts {
+            sent,
+            losses: *losses,
+            lost: port.fault.as_ref().map_or(0, |fault| fault.lost),
+            busy: self.busy(at),
+            area,
+            bytes_max: port.bytes_max,
+            packets_max: port.packets_max,
+            pauses: stops.map_or(0, |stops| stops.pauses),
+            paused: stops.map_or(Time::ZERO, |stops| stops.paused + still(stops)),
         }
     }
 

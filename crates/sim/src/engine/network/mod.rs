@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod ahead;
 mod build;
+mod connections;
 pub mod context;
 pub mod control_plane;
 mod credit;
@@ -10,6 +11,7 @@ pub mod egress;
 pub mod mailbox;
 mod pause;
 mod remote;
+mod showing;
 pub mod transit;
 
 use self::agents::Agents;
@@ -22,20 +24,20 @@ use crate::engine::calendar::Calendar;
 use crate::engine::contract::agent::TICK;
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::contract::members::Members;
-use crate::engine::contract::path::{Choose, Hop, Opening};
+use crate::engine::contract::path::{Choose, Hop};
+use crate::engine::data::boundary::Remote;
 use crate::engine::data::conn::{Conn, ReadyList};
 use crate::engine::data::credit::charged;
-use crate::engine::data::boundary::Remote;
 use crate::engine::data::deferred::Deferred;
 use crate::engine::data::event::{Event, Links, Owner, Phase, order, timer};
 use crate::engine::data::finished::LinkCounts;
 use crate::engine::data::gate::FlowControl;
-use crate::engine::data::packet::{Arena, Packet, Record, flag, reverse_label};
+use crate::engine::data::packet::{Arena, Packet, Record, flag};
 use crate::engine::data::paths::Paths;
-use crate::engine::data::port::Amount;
+use crate::engine::data::port::Tally;
 use crate::faults::packets::Picked;
 use crate::faults::timeline::LinkState;
-use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
+use crate::ids::{ConnId, LinkId, NodeId, PacketId};
 use crate::routing::Routes;
 use crate::units::Time;
 
@@ -107,80 +109,7 @@ pub struct Network<'a, M: Members> {
     whole: &'a Routes,
 }
 
-/// Counts at a port and its link that the audit compares with their counters.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
-    /// Packets offered to the port.
-    pub offered: Amount,
-    /// Packets that have come out of the link.
-    pub received: u64,
-}
-
 impl<'a, M: Members> Network<'a, M> {
-    /// Puts a connection into a slot, or a message that goes by another.
-    pub fn open(&mut self, mut conn: Conn) -> ConnId {
-        let id = self.free_conns.pop().unwrap_or_else(|| self.remote.new_slot());
-        conn.paths_at_source = self.balancers[conn.balancer as usize].at_source();
-        if conn.via == ConnId::NONE {
-            conn.via = id;
-            (conn.sender.port, conn.receiver.port) = self.open_paths(id, &conn);
-        }
-        self.note_paths(&mut conn);
-        self.put(id, conn);
-        if self.remote.is_parted() {
-            self.remote.opened.push(id);
-        }
-        id
-    }
-
-    /// Lets a connection's balancer choose its paths: the ports by which its ends send.
-    pub(super) fn open_paths(&mut self, id: ConnId, conn: &Conn) -> (LinkId, LinkId) {
-        let flow_label = self.conns.get(conn.parent.index()).map_or(conn.label, |flow| flow.label);
-        let Conn { src, dst, label, subflow, key, .. } = *conn;
-        let ports = conn.ports();
-        let opening = Opening { id, src, dst, label, flow_label, subflow, key, ports, routes: self.routes };
-        self.balancers[conn.balancer as usize].open(opening, &mut self.paths)
-    }
-
-    /// Notes at a connection's ends the whole paths of their packets, if there are any.
-    pub(super) fn note_paths(&self, conn: &mut Conn) {
-        let balancer = &self.balancers[conn.balancer as usize];
-        if let Some(path) = balancer.whole_path(conn.via, true) {
-            (conn.sender.label, conn.sender.path_flags) = (path.label, path.flags);
-        }
-        if let Some(path) = balancer.whole_path(conn.via, false) {
-            (conn.receiver.label, conn.receiver.path_flags) = (path.label, path.flags);
-        }
-    }
-
-    /// Puts a connection into that slot.
-    pub(super) fn put(&mut self, id: ConnId, conn: Conn) {
-        if id.index() >= self.conns.len() {
-            // Slots between are those of other parts.
-            let none = Conn { open: false, ..Conn::between(NodeId(0), NodeId(0)) };
-            self.conns.resize(id.index() + 1, none);
-        }
-        self.conns[id.index()] = conn;
-    }
-
-    /// The ports by which two hosts send to each other for a connection: as the balancer chooses, where there are
-    /// several; where faults left no way, the ones that it would be without them.
-    pub fn ports_of(&mut self, src: NodeId, dst: NodeId, label: u32, balancer: u8) -> (LinkId, LinkId) {
-        let (routes, whole) = (self.routes, self.whole);
-        let mut choose = |at, to, label: u32| {
-            let hops = match routes.next_hops(at, to) {
-                [] => whole.next_hops(at, to),
-                hops => hops,
-            };
-            let hop = Hop { at, label, hops: 0, ticket: u64::from(label), count: hops.len() as u32 };
-            if let [only] = hops {
-                return *only;
-            }
-            hops[self.balancers[balancer as usize].choose(hop, self.now) as usize]
-        };
-        (choose(src, dst, label), choose(dst, src, reverse_label(label)))
-    }
-
     /// The link by which a packet leaves a node that is not its destination; none if faults left no way.
     #[inline(always)]
     pub fn next_link(&mut self, at: NodeId, id: PacketId, ticket: u64) -> LinkId {
@@ -207,31 +136,6 @@ impl<'a, M: Members> Network<'a, M> {
             *self.arena.record(id) = self.record;
         }
         id
-    }
-
-    /// A packet has come to a port: for the port's agent and for an audit. To be said before [`Network::offer`].
-    #[inline(always)]
-    pub fn note_offer(&mut self, link: LinkId, id: PacketId) {
-        if self.shows {
-            let shown = self.shown_flow(id).filter(|&(_, to_receiver)| to_receiver);
-            self.show_offer(link, id, shown.map(|(flow, _)| flow));
-        }
-    }
-
-    /// The same, of a packet of that flow if the agent is to be shown it.
-    #[inline(always)]
-    pub(super) fn show_offer(&mut self, link: LinkId, id: PacketId, flow: Option<FlowId>) {
-        if let Some(flow) = flow {
-            self.show_packet(link, id, flow);
-        }
-        if !self.tallies.is_empty() {
-            self.count_offer(link, id);
-        }
-    }
-
-    #[inline(never)]
-    fn count_offer(&mut self, link: LinkId, id: PacketId) {
-        self.tallies[link.index()].offered.add(self.arena[id].size);
     }
 
     /// A packet asks a port to pass: it is sent, kept, trimmed or dropped.
@@ -467,7 +371,7 @@ impl<'a, M: Members> Network<'a, M> {
     /// What has been counted at a link until that time.
     pub fn counts(&mut self, link: LinkId, at: Time) -> LinkCounts {
         self.settle(link, at);
-        LinkCounts::new(&self.egress[link.index()], self.control.pauses.stops.get(link.index()), at)
+        self.egress[link.index()].counts(self.control.pauses.stops.get(link.index()), at)
     }
 
     /// Packets lost to faults on a link whose end is here.
@@ -489,14 +393,6 @@ impl<'a, M: Members> Network<'a, M> {
         let id = queue.dequeue(&mut cx).expect("something waits").id;
         let packet = cx.arena.remove(id);
         cx.conns[packet.conn.index()].network.end(cx.now);
-    }
-
-    /// Shows packets from here on.
-    pub(super) fn watch_packets(&mut self) {
-        if self.tallies.is_empty() {
-            self.tallies = vec![Tally::default(); self.egress.len()];
-            self.shows = true;
-        }
     }
 
     /// Brings a port up to date. It would have come to the same at its next event.

@@ -15,8 +15,10 @@ use super::Network;
 use super::egress::{PortQueue, schedule_departure};
 use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
+use crate::engine::data::credit::charged;
 use crate::engine::data::event::{Event, Phase, order};
 use crate::engine::data::gate::{CLASSES, FRAME_BYTES, class_of};
+use crate::engine::data::packet::Packet;
 use crate::ids::LinkId;
 
 impl<M: Members> Network<'_, M> {
@@ -76,5 +78,18 @@ impl<M: Members> Network<'_, M> {
             });
         }
         waiting
+    }
+
+    /// Whether nodes tell each other when to stop.
+    pub(in crate::engine) fn is_lossless(&self) -> bool {
+        !self.control.pauses.gates.is_empty() || !self.control.credits.links.is_empty()
+    }
+
+    /// The class of a packet that may be told to stop.
+    pub(in crate::engine) fn stops(&self, packet: &Packet) -> Option<usize> {
+        match self.control.credits.links.is_empty() {
+            true => Some(class_of(packet.header.class)),
+            false => charged(packet).map(|(class, _)| class),
+        }
     }
 }

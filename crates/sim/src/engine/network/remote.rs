@@ -2,8 +2,8 @@
 
 use super::Network;
 use crate::engine::contract::members::Members;
-use crate::engine::data::conn::Conn;
 use crate::engine::data::boundary::Outbox;
+use crate::engine::data::conn::Conn;
 use crate::engine::data::event::Event;
 use crate::engine::data::packet::flag;
 use crate::ids::{ConnId, PathId};

@@ -28,8 +28,8 @@ use self::lanes::Lanes;
 use crate::engine::calendar::Calendar;
 use crate::engine::contract::members::Members;
 use crate::engine::contract::observer::Observer;
-use crate::engine::data::conn::Conn;
 use crate::engine::data::boundary::Partition;
+use crate::engine::data::conn::Conn;
 use crate::engine::data::finished::{Finished, Limit, PartCounts, Status};
 use crate::engine::data::plan::Plan;
 use crate::engine::data::progress::Progress;
@@ -326,7 +326,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             packets: sum(|used| used.packets),
             other: observed + control + sum(|used| used.other),
             packet_hops: sum(|used| used.packet_hops),
-            timers: sum(|used| used.timers) + self.center.as_ref().map_or(0, |center| center.control_plane.acts()),
+            timers: sum(|used| used.timers)
+                + self.center.as_ref().map_or(0, |center| center.control_plane.acts()),
         };
         let at = self.limits.next;
         self.limit = self.limits.look(&used, self.plan, next);

@@ -7,8 +7,8 @@
 use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
 use crate::engine::contract::observer::Observer;
-use crate::engine::data::conn::Conn;
 use crate::engine::data::boundary::Partition;
+use crate::engine::data::conn::Conn;
 use crate::engine::data::numbers::Numbers;
 use crate::engine::network::Network;
 use crate::engine::network::egress::{Egress, PortQueue};

@@ -9,9 +9,7 @@
 use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
 use crate::engine::data::credit;
-use crate::engine::data::credit::charged;
-use crate::engine::data::gate::{CLASSES, Gate, class_of};
-use crate::engine::data::packet::Packet;
+use crate::engine::data::gate::{CLASSES, Gate};
 use crate::engine::network::Network;
 use crate::engine::network::egress::PortQueue;
 use crate::ids::{LinkId, NodeId};
@@ -21,24 +19,9 @@ use crate::units::Time;
 /// Ports that have been stopped for so long are looked at, so often.
 pub(in crate::engine) const LOOK_EVERY: Time = Time(1_000_000_000);
 
-impl<M: Members> Network<'_, M> {
-    /// When to look for a deadlock first.
-    pub(in crate::engine) fn first_deadlock_look(&self) -> Time {
-        if self.is_lossless() { LOOK_EVERY } else { Time::NEVER }
-    }
-
-    /// Whether nodes tell each other when to stop.
-    fn is_lossless(&self) -> bool {
-        !self.control.pauses.gates.is_empty() || !self.control.credits.links.is_empty()
-    }
-
-    /// The class of a packet that may be told to stop.
-    fn stops(&self, packet: &Packet) -> Option<usize> {
-        match self.control.credits.links.is_empty() {
-            true => Some(class_of(packet.header.class)),
-            false => charged(packet).map(|(class, _)| class),
-        }
-    }
+/// When to look for a deadlock first.
+pub(in crate::engine) fn first_look<M: Members>(net: &Network<'_, M>) -> Time {
+    if net.is_lossless() { LOOK_EVERY } else { Time::NEVER }
 }
 
 /// The links of a cycle of ports that wait for each other, paused since that time or before, or without credit; each

@@ -22,16 +22,17 @@ use crate::engine::calendar::UNSEEN;
 use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::members::Members;
 use crate::engine::contract::observer::{Observer, show};
-use crate::engine::data::conn::{Conn, Counts, Subflow};
 use crate::engine::data::boundary::{BoundaryPacket, Partition};
+use crate::engine::data::conn::{Conn, Counts, Subflow};
 use crate::engine::data::event::{Event, Owner, Phase};
 use crate::engine::data::finished::{Finished, Limit, Status};
 use crate::engine::data::plan::Plan;
+use crate::engine::data::port::Tally;
 use crate::engine::data::progress::Progress;
+use crate::engine::network::Network;
 use crate::engine::network::ahead::{Ahead, HERE};
 use crate::engine::network::context::Cx;
 use crate::engine::network::control_plane::ControlPlane;
-use crate::engine::network::{Network, Tally};
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::units::Time;
 use std::sync::Arc;
@@ -155,7 +156,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         {
             control_plane.begin(&mut engine.net.calendar);
         }
-        engine.deadlock_look = engine.net.first_deadlock_look();
+        engine.deadlock_look = self::deadlock::first_look(&engine.net);
         engine.schedule_faults();
         engine.net.reacts = engine.starts.react();
         engine.starts.begin(&mut engine.net);
