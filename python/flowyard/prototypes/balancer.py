@@ -1,4 +1,4 @@
-"""The contract of load balancers, as crates/sim/src/engine/path.rs has it."""
+"""The contract of load balancers, as crates/sim/src/engine/contract/path.rs has it."""
 
 from typing import TYPE_CHECKING, ClassVar
 

@@ -1,4 +1,4 @@
-"""The contract of queues, as crates/sim/src/engine/discipline.rs has it."""
+"""The contract of queues, as crates/sim/src/engine/contract/discipline.rs has it."""
 
 from typing import TYPE_CHECKING, ClassVar
 

@@ -1,4 +1,4 @@
-"""The contract of transports, as crates/sim/src/engine/endpoint.rs has it."""
+"""The contract of transports, as crates/sim/src/engine/contract/endpoint.rs has it."""
 
 from typing import TYPE_CHECKING, ClassVar
 
