@@ -51,7 +51,7 @@ class Files:
     """Where a figure's files are, from the page, and what is said of them.
 
     Attributes:
-        picture: The SVG.
+        picture: The SVG; empty if there is none.
         folder: That of the tables.
         png: The same picture in pixels, if there is one.
         note: Such as which engine made them.
