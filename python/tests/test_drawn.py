@@ -8,7 +8,7 @@ import pytest
 
 import flowyard as fy
 from flowyard import cli, drawn, text
-from flowyard.report import facts, runs
+from flowyard.report.run import facts, runs
 from flowyard.results import Checked
 
 SCENARIO = {

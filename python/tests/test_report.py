@@ -12,8 +12,10 @@ import pytest
 import flowyard as fy
 from flowyard import report, text
 from flowyard.errors import UserError
-from flowyard.report import absent, charts, facts, javascript, notices, runs, sections, tables, timeline
-from flowyard.report.spread import spread
+from flowyard.report import charts, javascript
+from flowyard.report.charts import timeline
+from flowyard.report.charts.spread import spread
+from flowyard.report.run import absent, facts, notices, runs, sections, tables
 
 SCENARIO = {
     "topology": {"single-switch": {"hosts": 4, "rate": "10Gbps"}},

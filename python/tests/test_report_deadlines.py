@@ -10,8 +10,10 @@ from test_report import page, visible, write_run
 
 import flowyard as fy
 from flowyard import analysis, report, text
-from flowyard.report import charts, figures, javascript, reasons, runs, sweep, tables
-from flowyard.report.summary import comparison_table, summary_table
+from flowyard.report import charts, javascript, reasons
+from flowyard.report.run import figures, runs, tables
+from flowyard.report.run.summary import comparison_table, summary_table
+from flowyard.report.sweep import page as sweep_page
 
 SCENARIO = {
     "topology": {"single-switch": {"hosts": 6, "rate": "1Gbps"}},
@@ -234,7 +236,7 @@ def test_sweeps_have_application_throughput_and_lateness(tmp_path):
         for name in ("application_throughput", "lateness_p50_ps", "lateness_p99_ps"):
             assert row[name] == pytest.approx(own[name])
     assert done.metrics["application_throughput"].n_unique() > 1
-    html = sweep.render(done)
+    html = sweep_page.render(done)
     specs = json.loads(re.search(r'id="specs">(.*?)</script>', html)[1])
     shown = {row["mean"] for row in specs["application-throughput"]["datasets"]["rows"]}
     assert shown == {charts.rounded(mean) for mean in done.means["application_throughput"]}
@@ -246,13 +248,13 @@ def test_sweeps_have_application_throughput_and_lateness(tmp_path):
 def test_sweeps_in_which_nothing_was_late_or_due_say_no_more(tmp_path):
     axis = fy.Axis("hosts", {"topology.single-switch.hosts": [6, 7]})
     easy = {"traffic.answers.deadline": "1s", "traffic.urgent.deadlines.uniform": {"min": "1s", "max": "2s"}}
-    html = sweep.render(swept(tmp_path / "easy", axis, **easy))
+    html = sweep_page.render(swept(tmp_path / "easy", axis, **easy))
     assert "All flows with a deadline met it." in visible(html)
     assert "No flow was late" in visible(html)
     plain = {"topology": SCENARIO["topology"], "transport": "ndp", "traffic": SCENARIO["traffic"][2:]}
     done = fy.sweep(fy.Plan(plain, [axis], name="plain"), tmp_path / "plain")
     assert done.metrics["application_throughput"].null_count() == 2
-    assert not re.search("throughput|lateness", visible(sweep.render(done)))
+    assert not re.search("throughput|lateness", visible(sweep_page.render(done)))
 
 
 def test_the_report_takes_runs_without_the_column(tmp_path):

@@ -6,8 +6,9 @@ import pytest
 from test_report import page, visible, write_run
 
 from flowyard import text
-from flowyard.report import facts, javascript, runs
-from flowyard.report.differing import differing, distinguishing
+from flowyard.report import javascript
+from flowyard.report.run import facts, runs
+from flowyard.report.run.differing import differing, distinguishing
 
 
 @pytest.fixture(autouse=True)

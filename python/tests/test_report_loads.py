@@ -13,8 +13,9 @@ from test_report_sweep import browse, page, rows, specs
 
 import flowyard as fy
 from flowyard import cli, text
-from flowyard.report import carried, javascript, lines, loads, points, sweep_notices
-from flowyard.report.summary import summary_table
+from flowyard.report import javascript, loads
+from flowyard.report.run.summary import summary_table
+from flowyard.report.sweep import carried, lines, notices, points
 
 SCENARIO = {
     "topology": {"single-switch": {"hosts": 4}},
@@ -110,7 +111,7 @@ def test_points_that_are_not_in_a_steady_state_are_hollow_and_marked(loaded):
 
 
 def test_the_notice_says_how_many_and_why_once(loaded):
-    found = sweep_notices.notices(loaded, loaded.metrics, loaded.means, loaded.summaries())
+    found = notices.notices(loaded, loaded.metrics, loaded.means, loaded.summaries())
     (notice,) = (each for each in found if each.title == "Not in a steady state")
     count = int((~loaded.metrics["stable"]).sum())
     assert notice.level == "warning"

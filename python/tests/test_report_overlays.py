@@ -8,7 +8,9 @@ import pytest
 from test_report import page, visible, write_run
 from test_report_parts import sampled
 
-from flowyard.report import figures, hits, javascript, overlays, runs, series, tables, timeline
+from flowyard.report import javascript
+from flowyard.report.charts import overlays, series, timeline
+from flowyard.report.run import figures, hits, runs, tables
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,9 @@ import pytest
 from test_report import page, visible, write_run
 
 import flowyard as fy
-from flowyard.report import heat, histograms, reasons, runs, series, tables, timeline
+from flowyard.report import reasons
+from flowyard.report.charts import heat, histograms, series, timeline
+from flowyard.report.run import runs, tables
 
 TIERS = ("leaf-host", "host-leaf", "leaf-spine")
 

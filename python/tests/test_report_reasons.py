@@ -11,7 +11,8 @@ from test_report import page, visible, write_run
 
 import flowyard as fy
 from flowyard import cli
-from flowyard.report import absent, reasons, runs, tables
+from flowyard.report import reasons
+from flowyard.report.run import absent, runs, tables
 
 
 @pytest.fixture

@@ -18,7 +18,9 @@ from test_report import visible
 import flowyard as fy
 from flowyard import sweeps, text
 from flowyard.errors import UserError
-from flowyard.report import javascript, lines, metrics, over_size, places, sweep, sweep_facts
+from flowyard.report import javascript, metrics
+from flowyard.report.sweep import facts, lines, over_size, places
+from flowyard.report.sweep import page as sweep_page
 from flowyard.sweeps import results
 from flowyard.sweeps.plan import ModelPlan
 
@@ -62,7 +64,7 @@ def swept(folder, *axes, replicas=3, changes=None, name="swept"):
 
 def page(done):
     """The report, written and read again; what fy.open remembers is asked for afresh."""
-    sweep.write(done.folder, done.folder / "report.html")
+    sweep_page.write(done.folder, done.folder / "report.html")
     return (done.folder / "report.html").read_text(encoding="utf-8")
 
 
@@ -216,7 +218,7 @@ def test_a_sweep_without_a_run_has_no_report(tmp_path, flowyard):
     done = swept(tmp_path / "s", replicas=1)
     shutil.rmtree(done.path(done.runs["run"][0]))
     with pytest.raises(UserError, match="no run is done yet"):
-        sweep.write(done.folder, tmp_path / "report.html")
+        sweep_page.write(done.folder, tmp_path / "report.html")
     asked = flowyard("report", done.folder)
     assert asked.returncode == 2
     assert "no run is done yet" in asked.stderr
@@ -654,14 +656,14 @@ def test_names_with_html_in_them_are_text(tmp_path):
 
 
 def test_long_tables_are_cut_and_say_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "MOST_ROWS", 4)
+    monkeypatch.setattr(sweep_page, "MOST_ROWS", 4)
     words = visible(page(swept(tmp_path / "s", WINDOW, HOSTS, replicas=2)))
     assert "The first 4 of 6 points." in words
     assert "The first 4 of 12 runs." in words
 
 
 def test_scenarios_are_merged_field_by_field():
-    merged = sweep_facts.merged
+    merged = facts.merged
     assert merged([{"a": 1, "b": {"c": "x"}}, {"a": 2, "b": {"c": "x"}}]) == {"a": "1 / 2", "b": {"c": "x"}}
     assert merged([{"ndp": {"w": 1}}, {"tcp": {}}, {"ndp": {"w": 2}}]) == "ndp / tcp"
     assert merged([{"a": 1}, {"a": 1, "b": 2}]) == {"a": 1, "b": "none / 2"}

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
     else:
-        from flowyard.report.summary import tell
+        from flowyard.report.run.summary import tell
 
         tell(result, folder)
     for violation in result.violations:
@@ -83,7 +83,7 @@ def _replicas(arguments: argparse.Namespace, path: Path) -> int:
     """Runs missing replicas into the folder of a sweep without axes, and prints means over those that are done."""
     from flowyard import results, sweeps
     from flowyard.errors import NO_PROTOTYPES, UserError
-    from flowyard.report import replicas
+    from flowyard.report.sweep import replicas
     from flowyard.sweeps.command import complain, exit_code
 
     if arguments.prototype:

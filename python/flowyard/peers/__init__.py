@@ -1,6 +1,6 @@
 """A run beside a peer's results on the same flows: `flowyard compare`.
 
-    file of a peer -> interchange (hpcc_fct, htsim_log) -> matching -> Comparison -> terminal, report/compared.py
+    file of a peer -> interchange (hpcc_fct, htsim_log) -> matching -> Comparison -> terminal, report/run/compared.py
 
 Both peers take the time at the sender, up to the last acknowledgement: so it is compared with fct_acked_ps, if the
 run's transport acknowledges.

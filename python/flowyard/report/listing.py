@@ -14,10 +14,10 @@ from flowyard.called import called
 from flowyard.errors import UserError
 from flowyard.folders import kept
 from flowyard.report import loads
-from flowyard.report.differing import differing
-from flowyard.report.points import points_table, unsteady
-from flowyard.report.replicas import replicas_table
-from flowyard.report.summary import tell
+from flowyard.report.run.differing import differing
+from flowyard.report.run.summary import tell
+from flowyard.report.sweep.points import points_table, unsteady
+from flowyard.report.sweep.replicas import replicas_table
 from flowyard.runs import Run
 from flowyard.sweeps.results import FLOW_COLUMNS, Sweep, is_sweep
 from flowyard.terminal.console import TextTable, show

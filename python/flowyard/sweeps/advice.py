@@ -1,6 +1,6 @@
 """What is allowed and probably not meant in the scenarios of a sweep, said before they run, once for each field.
 
-report/sweep_notices.py says the same of the runs that are done.
+report/sweep/notices.py says the same of the runs that are done.
 """
 
 import json
