@@ -20,6 +20,7 @@ from flowyard import _native
 from flowyard.papers import drawing
 from flowyard.papers.catalogue import Paper, packaged
 from flowyard.papers.figure import Figure
+from member_list import FIGURES
 
 ROOT = publish_results.ROOT
 
@@ -33,7 +34,7 @@ def main() -> int:
     without = [figure.id for paper, figure in figures if not path_of(paper, figure).exists()]
     gallery = publish_results.browsed(_native.__engine__, without)
     (publish_results.RESULTS / "index.html").write_text(gallery, encoding="utf-8")
-    for figure in member_figures.FIGURES:
+    for figure in FIGURES:
         path = member_figures.path(figure)
         if is_stale(path, max(code, newest([member_figures.DOCS / figure.page, Path(_native.__file__)]))):
             say(path.relative_to(ROOT).as_posix())

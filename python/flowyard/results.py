@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from flowyard import _native, memory
 from flowyard.display import Displayed
 from flowyard.errors import UserError, contradictions
-from flowyard.folders import kept, reading
+from flowyard.folders import reading, run_files
 from flowyard.table import Table
 from flowyard.terminal.progress import Display
 
@@ -357,7 +357,7 @@ def open_run(directory: str | PathLike[str]) -> Result:
         read_table(file) if file.exists() else None
         for file in (directory / f"{table}.parquet" for table in OPTIONAL)
     )
-    summary = kept.summary(directory)
+    summary = run_files.summary(directory)
     return Result(flows, links, summary, samples=samples, histograms=histograms, connections=connections)
 
 
@@ -368,7 +368,7 @@ def read_table(path: Path) -> Table:
         UserError: It is damaged, or no file.
     """
     try:
-        kept.require_both_ends(path)
+        run_files.require_both_ends(path)
         return Table.read(path)
     except OSError as error:
         raise UserError(f"{path}: not a table that can be read ({error.strerror or error})") from None

@@ -7,7 +7,7 @@ import pytest
 import flowyard as fy
 from flowyard import report, results
 from flowyard.report import javascript
-from flowyard.report.run import runs
+from flowyard.report.run import labelled
 from flowyard.sweeps import advice, forecast
 
 SCENARIO = {
@@ -67,7 +67,7 @@ def test_reports_show_both(tmp_path):
     assert page.count("one flow reaches at most 28 % of its link") == 1
     assert '<section id="advice">' in page
     assert '<section id="advice">' not in report.write([filled], tmp_path / "one.html").read_text()
-    (run,) = runs.read([filled])
+    (run,) = labelled.read([filled])
     assert run.scenario["transport"]["ndp"]["initial_window"] == PACKETS
     assert run.scenario["traffic"][0]["transport"]["ndp"]["initial_window"] == PACKETS
 

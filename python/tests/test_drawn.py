@@ -8,7 +8,7 @@ import pytest
 
 import flowyard as fy
 from flowyard import cli, drawn, text
-from flowyard.report.run import facts, runs
+from flowyard.report.run import facts, labelled
 from flowyard.results import Checked
 
 SCENARIO = {
@@ -102,7 +102,7 @@ def test_a_report_says_that_few_flows_have_another_mean(tmp_path):
     sizes = {"cdf": {"points": [[1000, 0], [2000, 99], [10**7, 100]]}}
     for name, more in (("few", {"sizes": sizes, "flows": 20}), ("many", {"sizes": {"fixed": "1KB"}})):
         fy.run(SCENARIO | {"traffic": [SCENARIO["traffic"][0] | more]}).save(tmp_path / name)
-    few, many = runs.read([tmp_path / "few", tmp_path / "many"])
+    few, many = labelled.read([tmp_path / "few", tmp_path / "many"])
     own = statistics.mean(few.flows["size_bytes"].to_list())
     assert abs(own / few.summary["traffic"][0]["mean_size_bytes"] - 1) > facts.MEAN_CLOSE
     assert f"mean of the flows of this run {text.size(own)}" in facts._entry(0, few).detail

@@ -78,6 +78,22 @@ def test_the_list_is_the_tree():
     assert len(ROOMS) == len(set(ROOMS))
 
 
+# A verb has the name of its subject, and the benchmarks that of what they measure.
+NAMED_LIKE_ROOMS = {"commands", "bench"}
+# Metrics of the flows of a run, and the text format of interchange.
+SAME_NAME = {"analysis/completion.py", "analysis/deadlines.py", "interchange/text.py"}
+
+
+def test_a_name_of_a_room_is_no_name_of_a_module_elsewhere():
+    """Two files of one name leave a reader to guess which one has the idea."""
+    twice = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if path.parent != PACKAGE and path.stem in ROOMS and path.parent.name not in NAMED_LIKE_ROOMS
+    }
+    assert twice == SAME_NAME
+
+
 def test_the_map_names_each_crate_and_each_folder_of_the_simulator():
     drawn = ARCHITECTURE.partition("## Data flow")[2].partition("`simulate()`")[0]
     for path in (ROOT / "crates").iterdir():

@@ -7,7 +7,7 @@ from test_report import page, visible, write_run
 
 from flowyard import text
 from flowyard.report import javascript
-from flowyard.report.run import facts, runs
+from flowyard.report.run import facts, labelled
 from flowyard.report.run.differing import differing, distinguishing
 
 
@@ -149,12 +149,12 @@ def test_few_fields_tell_runs_apart_or_none_do():
 def test_runs_are_called_by_what_differs_where_names_clash():
     dirs = [Path(f"/runs/web-{n}") for n in (1, 2, 3)]
     seeds = [scenario(run={"seed": n, "replica": 0, "warm_up": "0ps"}) for n in (1, 2)]
-    assert runs.labels(dirs[:2], seeds) == ["seed 1", "seed 2"]
+    assert labelled.labels(dirs[:2], seeds) == ["seed 1", "seed 2"]
     other = scenario(name="other")
-    assert runs.labels(dirs, [*seeds, other]) == ["web, seed 1", "web, seed 2", "other"]
+    assert labelled.labels(dirs, [*seeds, other]) == ["web, seed 1", "web, seed 2", "other"]
     # What differs may be called as something else is: then folders tell them apart.
-    assert runs.labels(dirs, [*seeds, scenario(name="web, seed 1")]) == ["web-1", "web-2", "web-3"]
-    assert runs.labels(dirs[:2], [seeds[0], seeds[0]]) == ["web-1", "web-2"]
+    assert labelled.labels(dirs, [*seeds, scenario(name="web, seed 1")]) == ["web-1", "web-2", "web-3"]
+    assert labelled.labels(dirs[:2], [seeds[0], seeds[0]]) == ["web-1", "web-2"]
 
 
 def change(delayed_ack, **others):
@@ -185,7 +185,7 @@ def test_a_page_says_first_what_differs(tmp_path):
     assert "observe histograms" in chips
     table = html[html.index('class="facts differences"') :]
     assert table.index("transport.<wbr>tcp.<wbr>delayed_ack") < table.index("Topology")
-    read = runs.read(dirs)
+    read = labelled.read(dirs)
     marked = {fact.name for fact in facts.facts(read) if fact.differs}
     assert marked == {"Transport", "Observation"}
     costs = {fact.name: [cell.main for cell in fact.cells] for fact in facts.costs(read)}
@@ -200,7 +200,7 @@ def test_faults_have_a_row_where_there_are_any(tmp_path):
         write_run(tmp_path / "a", flows=20, change=change(2)),
         write_run(tmp_path / "b", flows=20, change=change(2, **fault)),
     ]
-    read = runs.read(dirs)
+    read = labelled.read(dirs)
     (row,) = [fact for fact in facts.facts(read) if fact.name == "Faults"]
     assert [cell.main for cell in row.cells] == [text.NONE, "3 x down"]
     assert row.differs

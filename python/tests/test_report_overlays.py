@@ -10,7 +10,7 @@ from test_report_parts import sampled
 
 from flowyard.report import javascript
 from flowyard.report.charts import overlays, series, timeline
-from flowyard.report.run import figures, hits, runs, tables
+from flowyard.report.run import figures, hits, labelled, tables
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def run(folder, *, faults=(), detection_delay=None, queue=None, transport=None, 
         for entry in scenario["traffic"]:
             entry["transport"] = scenario["transport"]
 
-    (read,) = runs.read([write_run(folder, flows=60, change=change, **options)])
+    (read,) = labelled.read([write_run(folder, flows=60, change=change, **options)])
     return read
 
 
@@ -122,7 +122,7 @@ def test_all_charts_over_time_have_the_faults_and_those_of_queues_the_limit(tmp_
     queue = {"drop-tail": {"limit": {"packets": 40}}}
     run(folder, faults=[fault(10**8, 3 * 10**8)], queue=queue, transport=TCP)
     sampled(folder, count=50)
-    (one,) = runs.read([folder])
+    (one,) = labelled.read([folder])
     found = {figure.key: figure for figure in figures.over_time([one])[0]}
     assert found.keys() == {"time-queue-bytes", "time-utilisation", "time-cwnd-bytes", "time-rate-bps"}
     whole = timeline.timeline([one])
@@ -146,12 +146,12 @@ def test_all_charts_over_time_have_the_faults_and_those_of_queues_the_limit(tmp_
 
 def test_worst_links_say_what_faults_took_where_there_were_any(tmp_path):
     links = pl.read_parquet(write_run(tmp_path / "plain", flows=60) / "links.parquet")
-    (sound,) = runs.read([tmp_path / "plain"])
+    (sound,) = labelled.read([tmp_path / "plain"])
     assert {len(row.cells) for row in tables.worst(sound)} == {7}
     run(tmp_path / "broken", faults=[fault(100, 200)])
     lost = links.with_columns(lost=pl.when(pl.col("id") == 2).then(500).otherwise(0))
     lost.write_parquet(tmp_path / "broken/links.parquet")
-    (broken,) = runs.read([tmp_path / "broken"])
+    (broken,) = labelled.read([tmp_path / "broken"])
     first = tables.worst(broken)[0]
     assert (first.link, first.cells[4].value, len(first.cells)) == (2, 500, 8)
     html = page([tmp_path / "broken"])
@@ -235,7 +235,7 @@ def test_one_size_has_an_index_of_fairness_but_no_chart_or_groups_by_size(tmp_pa
     equal = one_size(write_run(tmp_path / "equal", flows=60))
     names = {}
     for folder in (mixed, equal):
-        read = runs.read([folder])
+        read = labelled.read([folder])
         names[folder.name] = {metric.name for metric in tables.cards(read)[0].metrics}
         drawn = {figure.key for figure in figures.figures(read)}
         groups = [group.name for group in tables.summary(read)]

@@ -21,7 +21,7 @@ from flowyard.errors import UserError
 from flowyard.report import javascript, metrics
 from flowyard.report.sweep import facts, lines, over_size, places
 from flowyard.report.sweep import page as sweep_page
-from flowyard.sweeps import results
+from flowyard.sweeps import tables
 from flowyard.sweeps.plan import ModelPlan
 
 # Student's t, two-sided 95 %, from printed tables, by the number of values.
@@ -601,7 +601,7 @@ def test_a_plan_may_choose_what_is_shown(tmp_path):
     assert list(specs(html)) == ["end-ps", "marks", "slowdown-p99-9"]
     heads = re.findall(r"<h3>(?:<dfn[^>]*>)?([^<]*)", html)
     assert heads == ["Marks", "Slowdown p99.9", "Simulated time"]
-    assert set(results.METRICS) == set(metrics.ALL_METRICS)
+    assert set(tables.METRICS) == set(metrics.ALL_METRICS)
 
 
 def test_what_was_found_stands_before_what_was_run(tmp_path):

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     from flowyard import folders, report
     from flowyard.errors import UserError
     from flowyard.results import open_run
-    from flowyard.sweeps.results import is_sweep
+    from flowyard.sweeps.tables import is_sweep
     from flowyard.terminal.exits import COMPLETE
 
     if arguments.output and not arguments.output.is_dir():

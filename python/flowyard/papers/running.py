@@ -26,7 +26,7 @@ from flowyard.papers.costs import Watch
 from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.papers.judge import not_reached
 from flowyard.papers.made import Made, counted
-from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.tables import Sweep
 
 MARK = "papers.json"
 # Significant digits of fractions in the tables: sums in another order differ from the 15th on.

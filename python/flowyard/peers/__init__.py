@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flowyard.errors import UserError
-from flowyard.folders import kept, reading
+from flowyard.folders import reading, run_files
 from flowyard.forks import pl
 from flowyard.interchange import hpcc_fct, htsim_log
 from flowyard.interchange.text import Source
@@ -101,7 +101,7 @@ def compare(folder: Path, file: Path, shift_ps: int = 0) -> Comparison:
     Raises:
         UserError: One of them cannot be read, or they have no flow in common.
     """
-    summary = kept.summary(folder)
+    summary = run_files.summary(folder)
     if file.is_dir():
         raise UserError(
             f"{file}: is a folder; name a file of another simulator's results, or see both runs side by side: "

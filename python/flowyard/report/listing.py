@@ -12,14 +12,14 @@ from flowyard import results, text
 from flowyard.analysis import overall
 from flowyard.called import called
 from flowyard.errors import UserError
-from flowyard.folders import kept
+from flowyard.folders import run_files
 from flowyard.report import loads
 from flowyard.report.run.differing import differing
 from flowyard.report.run.summary import tell
 from flowyard.report.sweep.points import points_table, unsteady
 from flowyard.report.sweep.replicas import replicas_table
-from flowyard.runs import Run
-from flowyard.sweeps.results import FLOW_COLUMNS, Sweep, is_sweep
+from flowyard.run_data import Run
+from flowyard.sweeps.tables import FLOW_COLUMNS, Sweep, is_sweep
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.exits import COMPLETE
 
@@ -131,7 +131,7 @@ def of_folder(folder: Path) -> list[Listed]:
 def _look(run: Listed) -> Mapping[str, Any] | None:
     """Fills in what a run's files say, and returns its scenario; None if it has none that can be read."""
     try:
-        status = kept.status(run.folder)
+        status = run_files.status(run.folder)
         run.status = status["status"]
         if "scenario" not in status:
             run.remark = "no simulation: its tables are a model's"

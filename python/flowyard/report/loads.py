@@ -8,7 +8,7 @@ from flowyard import text
 if TYPE_CHECKING:
     import polars as pl
 
-    from flowyard.runs import Run
+    from flowyard.run_data import Run
 
 # What marks a point of a sweep or a run that was not in a steady state, in tables; charts have hollow points.
 MARK = "\N{WHITE CIRCLE}"

@@ -9,7 +9,7 @@ from flowyard.report.loads import MARK
 if TYPE_CHECKING:
     from flowyard.model import Model
     from flowyard.results import Result
-    from flowyard.sweeps.results import Sweep
+    from flowyard.sweeps.tables import Sweep
     from flowyard.table import Table
 
 # Rows of a table that are shown.

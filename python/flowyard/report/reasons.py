@@ -11,7 +11,7 @@ from typing import Any
 from flowyard import text
 from flowyard.analysis import background
 from flowyard.forks import pl
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # For runs of versions that left no `features` in run.json.
 UNKNOWN = "Its run.json does not have the features of the queue and the transports, which would say why."

@@ -17,7 +17,7 @@ from typing import Any
 
 from flowyard import _native, results
 from flowyard.errors import UserError
-from flowyard.folders import kept, reading
+from flowyard.folders import reading, run_files
 from flowyard.results import texts
 from flowyard.table import Table
 
@@ -134,7 +134,7 @@ def open(directory: str | PathLike[str]) -> Result:  # noqa: A001
         if not (folder / name).exists():
             raise UserError(f"{folder}: not the folder of a slotted run, {name} is missing")
     flows, schedule = (results.read_table(folder / f"{table}.parquet") for table in TABLES)
-    return Result(flows, schedule, kept.status(folder))
+    return Result(flows, schedule, run_files.status(folder))
 
 
 def schema() -> dict[str, Any]:

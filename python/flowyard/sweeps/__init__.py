@@ -1,6 +1,6 @@
 """Sweeps: many independent runs over the values of some fields, kept in one folder.
 
-    SWEEP.toml -> plan.Plan -> tasks (one a run, each with a key) -> local or cluster -> store -> results.Sweep
+    SWEEP.toml -> plan.Plan -> tasks (one a run, each with a key) -> local or cluster -> store -> tables.Sweep
 
 A run's key is a hash of what it computes: of its scenario with every default filled in, and of the engine. A
 second call on the same folder therefore runs only what is missing, and never mixes what differs.
@@ -15,8 +15,8 @@ from flowyard.errors import UserError
 from flowyard.forks import require_threads
 from flowyard.sweeps import advice, local, sharing
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
-from flowyard.sweeps.results import Sweep
 from flowyard.sweeps.store import Store
+from flowyard.sweeps.tables import Sweep
 from flowyard.sweeps.tally import Tally
 from flowyard.sweeps.task import Planned
 from flowyard.terminal.interrupt import Deferred

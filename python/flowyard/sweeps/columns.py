@@ -2,7 +2,7 @@
 
 from flowyard.analysis import PERCENTILES
 from flowyard.analysis.intervals import CONFIDENCE
-from flowyard.sweeps.results import COMPLETION, OF_PACKETS
+from flowyard.sweeps.tables import COMPLETION, OF_PACKETS
 
 Definitions = dict[str, dict[str, str]]
 

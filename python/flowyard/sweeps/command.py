@@ -9,8 +9,8 @@ from pathlib import Path
 from flowyard import sweeps
 from flowyard.errors import NO_PROTOTYPES, UserError
 from flowyard.folders import reading
-from flowyard.runs import unstable_of
-from flowyard.sweeps.results import Sweep
+from flowyard.run_data import unstable_of
+from flowyard.sweeps.tables import Sweep
 from flowyard.sweeps.tally import Tally
 from flowyard.terminal.exits import COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 

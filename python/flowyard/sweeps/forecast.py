@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flowyard import _native, forecast
+from flowyard import _native, run_time
 from flowyard.errors import UserError
-from flowyard.folders import kept
-from flowyard.forecast import Speed
+from flowyard.folders import run_files
 from flowyard.results import Checked, Outlook, Result
+from flowyard.run_time import Speed
 from flowyard.sweeps import advice, local, sharing
 from flowyard.sweeps.advice import Advice
 from flowyard.sweeps.plan import Plan
@@ -181,7 +181,7 @@ def _from_runs(store: Store, keys: Sequence[str]) -> tuple[Speed | None, float |
     hops, seconds, size = 0, 0.0, 0
     read = evenly(keys, MOST_READ)
     for key in read:
-        counters = kept.status(store.runs / key)["counters"]
+        counters = run_files.status(store.runs / key)["counters"]
         hops, seconds = hops + counters["packet_hops"], seconds + counters["wall_s"]
         size += sum(path.stat().st_size for path in (store.runs / key).rglob("*") if path.is_file())
     if not hops or not seconds:
@@ -194,12 +194,12 @@ def _from_trials(
     points: Sequence[Checked], needs: Sequence[dict[str, int]]
 ) -> tuple[Speed | None, float | None]:
     """Speed and bytes of some points that are begun."""
-    small = [(point, need) for point, need in zip(points, needs, strict=True) if forecast.may_begin(need)]
+    small = [(point, need) for point, need in zip(points, needs, strict=True) if run_time.may_begin(need)]
     found, sizes = [], []
     for point, need in evenly(small, TRIALS):
-        result = forecast.trial(point)
+        result = run_time.trial(point)
         sizes.append(_bytes(result, need["sample_rows"]))
-        if speed := forecast.speed_of(result):
+        if speed := run_time.speed_of(result):
             found.append(speed)
     if not found:
         return None, None

@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 
 from flowyard.results import Result, open_run
-from flowyard.sweeps.results import Sweep, is_sweep
+from flowyard.sweeps.tables import Sweep, is_sweep
 
 __all__ = ["open"]
 

@@ -37,8 +37,8 @@ from flowyard import _native, results, scenarios
 from flowyard.called import called
 from flowyard.errors import NO_PROTOTYPES, UserError
 from flowyard.folders import reading
-from flowyard.sweeps.results import COLUMNS, METRICS
 from flowyard.sweeps.source import source_hash
+from flowyard.sweeps.tables import COLUMNS, METRICS
 from flowyard.sweeps.task import ModelTask, ScenarioTask, Task, key_of, label_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import altair as alt
 
 from flowyard.analysis import by_decile, distribution, due, flow_goodput
 from flowyard.forks import pl
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 Spec = dict[str, Any]
 

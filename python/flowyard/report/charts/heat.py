@@ -16,7 +16,7 @@ import altair as alt
 from flowyard import text
 from flowyard.forks import pl
 from flowyard.report import charts
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # Cells of all heat maps of a page together.
 MOST_CELLS = 7200

@@ -8,7 +8,7 @@ import altair as alt
 
 from flowyard.forks import pl
 from flowyard.report import charts
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # Of the length of an axis: what is nearer together than this looks the same.
 STEP = 1 / 200

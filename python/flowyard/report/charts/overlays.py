@@ -10,7 +10,7 @@ import altair as alt
 from flowyard import text
 from flowyard.analysis import quantities, spans_of
 from flowyard.report import charts
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # Fields of queues that are lengths, by what charts call them.
 LENGTHS = {

@@ -16,7 +16,7 @@ from flowyard.analysis import worst_links
 from flowyard.forks import pl
 from flowyard.report import charts
 from flowyard.report.charts import overlays
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # Links and flows of a page.
 MOST_LINKS, MOST_FLOWS = 8, 8

@@ -10,7 +10,7 @@ from flowyard.analysis import spread_by_tier
 from flowyard.forks import pl
 from flowyard.report import charts
 from flowyard.report.charts import overlays
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # Values drawn by all strips of a chart together.
 STRIP_POINTS = 2400

@@ -13,7 +13,7 @@ from flowyard.analysis.completion import SIZE_GROUPS
 from flowyard.forks import pl
 from flowyard.report import charts
 from flowyard.report.charts import overlays
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # Flows of one run that the page holds: in all, the slowest, the unfinished, those that faults hit; the rest is an even
 # sample by start.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flowyard.report import reasons
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # The key of the section that a part is, or else is in; what it is called; why a run has nothing for it.
 PARTS = (

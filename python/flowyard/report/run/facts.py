@@ -12,7 +12,7 @@ from flowyard.report import loads
 
 if TYPE_CHECKING:
     # Runs are called by what differs, which differing.py finds with what is below.
-    from flowyard.runs import Run
+    from flowyard.run_data import Run
 
 # Of a longer list only so many members are shown.
 LIST_SHOWN = 6

@@ -7,7 +7,7 @@ from functools import partial
 from flowyard.report import charts, reasons
 from flowyard.report.charts import histograms, overlays, series
 from flowyard.report.charts.spread import spread
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from flowyard.analysis import met, quantities, spans_of
 from flowyard.forks import pl
 from flowyard.report.run import facts
 from flowyard.report.run.tables import Cell
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # Faults of a run, and flows of a fault, that are listed.
 MOST_FAULTS, MOST_FLOWS = 6, 12

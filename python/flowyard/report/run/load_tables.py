@@ -8,7 +8,7 @@ from flowyard.report.loads import KINDS, RULES
 from flowyard.report.run.facts import Cell as Words
 from flowyard.report.run.facts import Fact
 from flowyard.report.run.tables import Cell, Group, Row
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 ALL = "all entries"
 TO_HOSTS = "all links to hosts"

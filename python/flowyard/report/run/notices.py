@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from flowyard import text
 from flowyard.report import loads, reasons
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 
 @dataclass(frozen=True)

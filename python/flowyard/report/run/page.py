@@ -6,7 +6,7 @@ from dataclasses import replace
 from flowyard.report import charts, frame, terms
 from flowyard.report.run import differing, facts, notices, tables
 from flowyard.report.run.sections import sections
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # Fields in which runs differ that a card shows; all are among the settings.
 MOST_CHIPS = 6

@@ -13,7 +13,7 @@ from flowyard.report.charts import timeline as timelines
 from flowyard.report.run import absent, differing, facts, figures, hits, load_tables, tables
 from flowyard.report.run.figures import Figure
 from flowyard.report.section import Section
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # Pieces of advice that are not folded.
 MOST_ADVICE = 4

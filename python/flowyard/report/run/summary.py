@@ -14,7 +14,7 @@ from flowyard.analysis import (
 from flowyard.forks import pl
 from flowyard.report import loads, reasons
 from flowyard.results import advised, controlled
-from flowyard.runs import Run
+from flowyard.run_data import Run
 from flowyard.terminal.console import TextTable, show
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from flowyard.analysis.faults import PERIODS
 from flowyard.forks import pl
 from flowyard.report import reasons
 from flowyard.report.charts import Labelled
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 STATISTICS = ("mean", *PERCENTILES)
 STATISTIC_NAMES = {"mean": "mean", **{name: name.replace("_", ".") for name in PERCENTILES}}

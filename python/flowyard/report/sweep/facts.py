@@ -7,7 +7,7 @@ from typing import Any
 from flowyard import text
 from flowyard.report.run import facts
 from flowyard.report.sweep.places import said
-from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.tables import Sweep
 
 # Values that are listed.
 MOST_VALUES = 12

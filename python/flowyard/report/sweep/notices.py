@@ -6,8 +6,8 @@ from typing import Any
 from flowyard.forks import pl
 from flowyard.report import loads
 from flowyard.report.run.notices import Notice
-from flowyard.runs import unstable_of
-from flowyard.sweeps.results import Sweep
+from flowyard.run_data import unstable_of
+from flowyard.sweeps.tables import Sweep
 from flowyard.sweeps.task import label_of
 
 # Points that charts draw.

@@ -1,6 +1,6 @@
 """The report on a sweep: what was swept, each metric over the axes with its confidence interval, all points.
 
-    folder of a sweep -> sweeps.results.Sweep -> facts, notices, lines (charts), tables of text -> page
+    folder of a sweep -> sweeps.tables.Sweep -> facts, notices, lines (charts), tables of text -> page
 
 Numbers are those of Sweep.means.
 """
@@ -25,15 +25,15 @@ from flowyard.report.metrics import (
     PACKETS,
     Metric,
 )
-from flowyard.report.run import facts, runs
+from flowyard.report.run import facts, labelled
 from flowyard.report.run.tables import Cell
 from flowyard.report.sweep import carried, lines, notices, over_size, points
 from flowyard.report.sweep import facts as sweep_facts
 from flowyard.report.sweep.lines import Layout, Shown
 from flowyard.report.sweep.places import said
 from flowyard.report.terms import Term
-from flowyard.runs import window_of
-from flowyard.sweeps.results import COMPLETION, DEADLINES, LOADS, Sweep
+from flowyard.run_data import window_of
+from flowyard.sweeps.tables import COMPLETION, DEADLINES, LOADS, Sweep
 
 # The parameters of charts by which a group of flows is chosen, and a kind of packets.
 GROUP, KIND = "group", "kind"
@@ -323,7 +323,7 @@ def _reason(sweep: Sweep, metric: Metric) -> str:
     if metric.term not in ("fct", "slowdown", "completed"):
         return "The runs do not carry it."
     first = sweep.runs.filter("done")["run"][0]
-    run = runs.read([sweep.path(first)])[0]
+    run = labelled.read([sweep.path(first)])[0]
     why = reasons.no_slowdown if metric.term == "slowdown" else reasons.no_fct
     return f"No run has a value. Of the first, runs/{first}: {why(run)}"
 

@@ -1,11 +1,11 @@
 """The points of a sweep in a terminal: a line each, with its place on the axes and the means of its runs."""
 
-from flowyard.folders import kept
+from flowyard.folders import run_files
 from flowyard.forks import pl
 from flowyard.report import loads
 from flowyard.report.metrics import ALL_METRICS
-from flowyard.runs import unstable_of
-from flowyard.sweeps.results import DEADLINES, LOADS, Sweep
+from flowyard.run_data import unstable_of
+from flowyard.sweeps.tables import DEADLINES, LOADS, Sweep
 from flowyard.sweeps.task import label_of
 from flowyard.terminal.console import TextTable
 
@@ -54,5 +54,5 @@ def unsteady(sweep: Sweep) -> str:
         row = own.row(0, named=True)
         place = label_of({name: row[name] for name in sweep.axes}, 0, 1) if axes else ""
         of = f" in {own.height} of {row['replicas']} replicas" if row["replicas"] > 1 else ""
-        found.append((f"{place}{of}", loads.reason(unstable_of(kept.status(sweep.path(row["run"])))[0])))
+        found.append((f"{place}{of}", loads.reason(unstable_of(run_files.status(sweep.path(row["run"])))[0])))
     return loads.footnote(found)

@@ -5,8 +5,8 @@ from typing import Any
 
 from flowyard import text
 from flowyard.report.metrics import ALL_METRICS, Metric
-from flowyard.runs import unstable_of
-from flowyard.sweeps.results import COMPLETION, DEADLINES, LOADS, METRICS, Sweep
+from flowyard.run_data import unstable_of
+from flowyard.sweeps.tables import COMPLETION, DEADLINES, LOADS, METRICS, Sweep
 from flowyard.sweeps.tally import Tally
 from flowyard.terminal.console import TextTable, show
 

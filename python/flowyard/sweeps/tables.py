@@ -20,9 +20,9 @@ from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.analysis.intervals import replica_means
 from flowyard.display import Displayed
 from flowyard.errors import UserError
-from flowyard.folders import kept
+from flowyard.folders import run_files
 from flowyard.forks import pl, require_threads
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # Of run.json's counters, those that are told for each data packet that flows sent, too: <name>_per_packet.
 OF_PACKETS = ("drops", "trims", "marks", "lost", "retransmissions", "timeouts")
@@ -87,7 +87,7 @@ class Sweep(Displayed):
     _view = "of_sweep"
 
     def __init__(self, folder: Path) -> None:
-        plan = kept.plan(folder)
+        plan = run_files.plan(folder)
         self.folder = folder
         self.name = str(plan.get("name", folder.name))
         self.engine = str(plan["engine"])
@@ -99,7 +99,7 @@ class Sweep(Displayed):
         for key in dict.fromkeys(run["key"] for run in plan["runs"]):
             if os.path.lexists(self.path(key)):
                 try:
-                    self.statuses[key] = kept.whole(self.path(key))["status"]
+                    self.statuses[key] = run_files.whole(self.path(key))["status"]
                 except UserError as error:
                     self.damaged[key] = str(error)
         types = {name: _type(values) for name, values in self.axes.items()}
@@ -302,7 +302,7 @@ class Sweep(Displayed):
     def summaries(self) -> dict[str, dict[str, Any]]:
         """What run.json says, by run."""
         keys = self.runs.filter("done")["run"]
-        return {key: kept.status(self.path(key)) for key in keys}
+        return {key: run_files.status(self.path(key)) for key in keys}
 
     def __repr__(self) -> str:
         done = int(self.runs["done"].sum())

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from flowyard.analysis import background, goodput_bps, measured, picoseconds
 from flowyard.errors import UserError
-from flowyard.folders import kept
+from flowyard.folders import run_files
 from flowyard.forks import pl
 from flowyard.results import Result
 from flowyard.table import read_frame
@@ -58,7 +58,7 @@ class Run:
         Raises:
             UserError: It is not whole, or not as it was written.
         """
-        summary = kept.summary(folder)
+        summary = run_files.summary(folder)
         table = _plain(read_frame(folder / "flows.parquet", flows, LATER_FLOW_COLUMNS))
         network = _plain(read_frame(folder / "links.parquet", links)) if links else pl.DataFrame()
         if links:

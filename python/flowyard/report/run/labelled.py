@@ -8,7 +8,7 @@ from typing import Any
 
 from flowyard.folders import reading
 from flowyard.report.run import differing
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 FLOW_COLUMNS = (
     "id tag src dst size_bytes start_ps completed fct_ps slowdown deadline_ps met_deadline delivered_bytes "
