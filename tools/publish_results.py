@@ -27,7 +27,7 @@ from flowyard.papers import gallery, overview, running, verdicts
 from flowyard.papers.catalogue import ALL, Paper, Selection, packaged
 from flowyard.papers.figure import Figure, Scale
 from flowyard.papers.judge import NOT_REACHED, Judgement, not_reached
-from flowyard.papers.made import Made
+from flowyard.papers.outcomes import FigureOutcome
 from flowyard.papers.words import FAIL, OPEN, PASS, marked, named, readings, shown
 
 ROOT = Path(__file__).parents[1]
@@ -170,7 +170,7 @@ def browsed(engine: str, without: Container[str] = ()) -> str:
     claims = tuple(claim for paper, _, _ in papers for claim in paper.register.claims.values())
     abouts = {figure: one for _, _, about in papers for figure, one in about["figures"].items()}
     made = {
-        figure.id: Made(
+        figure.id: FigureOutcome(
             runs=abouts[figure.id]["runs"],
             endings=abouts[figure.id]["endings"],
             tables=_tables(paper, figure),

@@ -22,7 +22,7 @@ from flowyard.terminal.progress import Display
 if TYPE_CHECKING:
     from flowyard.model import Model
     from flowyard.prototypes import Balancer, CongestionControl, Queue, Transport
-    from flowyard.prototypes.handed import Handed
+    from flowyard.prototypes.registry import Registered
 
 __all__ = ["Result", "check", "explain", "open_run", "run", "schema"]
 
@@ -124,7 +124,7 @@ class Checked:
         self,
         scenario: str | PathLike[str] | Model | Mapping[str, Any],
         overrides: Mapping[str, object] | None = None,
-        prototypes: Sequence[Handed] = (),
+        prototypes: Sequence[Registered] = (),
     ) -> None:
         self._overrides = texts(overrides)
         require = memory.require_to_build
@@ -239,7 +239,7 @@ def run(
         ScenarioError: The scenario cannot be run; the text names every problem.
         PrototypeError: A member in Python raised an exception or made no sense; the text names its file and line.
     """
-    prototypes = _handed_in(transports=transports, controls=controls, queues=queues, balancers=balancers)
+    prototypes = _registered(transports=transports, controls=controls, queues=queues, balancers=balancers)
     checked = Checked(scenario, overrides, prototypes)
     if progress is not None:
         return checked.run(progress=progress)
@@ -249,13 +249,13 @@ def run(
         return checked.run(progress=display.row(checked.name, checked.outlook().needs["packet_hops"]))
 
 
-def _handed_in(**given: Mapping[str, type] | None) -> Sequence[Handed]:
+def _registered(**given: Mapping[str, type] | None) -> Sequence[Registered]:
     """Members in Python; most runs have none, and do not import what those need."""
     if not any(given.values()):
         return ()
-    from flowyard.prototypes.handed import hand_in
+    from flowyard.prototypes.registry import register
 
-    return hand_in(**given)
+    return register(**given)
 
 
 def _utc() -> str:
@@ -292,7 +292,7 @@ def check(
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
-    prototypes = _handed_in(transports=transports, controls=controls, queues=queues, balancers=balancers)
+    prototypes = _registered(transports=transports, controls=controls, queues=queues, balancers=balancers)
     return Checked(scenario, overrides, prototypes).resolved(whole=whole)
 
 

@@ -1,4 +1,4 @@
-"""A run that has ended: what run.json says of it and its tables, from its folder or from memory.
+"""The data of a run that has ended: run.json and its tables, from its folder or from memory.
 
 Reports, lists, summaries and sweeps read runs here, each the columns that it needs.
 """

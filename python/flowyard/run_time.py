@@ -1,4 +1,4 @@
-"""How long a run will take: its work, as the engine foresees it, over the speed at which it begins here.
+"""Predicted run time: the work that the engine predicts, over the speed of the first moment of the run here.
 
 Nothing is looked up in a table of speeds: these differ by the machine, by what else it does, and by the scenario. A run
 is begun, given up after a moment, and what it did until then is its speed.

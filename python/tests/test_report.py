@@ -14,7 +14,7 @@ from flowyard import report, text
 from flowyard.errors import UserError
 from flowyard.report import charts, javascript
 from flowyard.report.charts import timeline
-from flowyard.report.charts.spread import spread
+from flowyard.report.charts.tier_charts import tier_chart
 from flowyard.report.run import absent, facts, labelled, notices, sections, tables
 
 SCENARIO = {
@@ -550,7 +550,7 @@ def all_charts(read):
         "slowdown": charts.slowdown_distribution(read),
         "goodput": charts.goodput_distribution(read),
         "by size": charts.slowdown_by_size(read),
-        "spread": spread(read, "utilisation", "share", "utilisation"),
+        "spread": tier_chart(read, "utilisation", "share", "utilisation"),
     }
 
 

@@ -10,7 +10,7 @@ from test_report_parts import sampled
 
 from flowyard.report import javascript
 from flowyard.report.charts import overlays, series, timeline
-from flowyard.report.run import figures, hits, labelled, tables
+from flowyard.report.run import fault_impact, figures, labelled, tables
 
 
 @pytest.fixture(autouse=True)
@@ -172,7 +172,7 @@ def test_worst_links_say_what_faults_took_where_there_were_any(tmp_path):
     ],
 )
 def test_a_fault_says_when_routes_changed(tmp_path, event, said):
-    (hit,) = hits.hits(run(tmp_path / "one", faults=[event], detection_delay="5ns"))
+    (hit,) = fault_impact.impacts(run(tmp_path / "one", faults=[event], detection_delay="5ns"))
     assert plain(hit.routes) == said
 
 
@@ -188,7 +188,7 @@ def test_the_page_says_where_the_other_flows_are_that_a_fault_hit(tmp_path):
 def test_the_flows_that_a_fault_hit(tmp_path):
     # Flow i starts at 1000 i; a third each lost none, one, two packets.
     one = run(tmp_path / "one", faults=[fault(30_500, 40_500, links=[1, 2]), fault(10**9 - 1)])
-    first, last = hits.hits(one)
+    first, last = fault_impact.impacts(one)
     assert plain(first.fault.main) == "30.5 ns to 40.5 ns: down"
     under_way = one.flows.filter(pl.col("start_ps") < 40_500)
     losers = under_way.filter(pl.col("lost") > 0)
@@ -196,17 +196,17 @@ def test_the_flows_that_a_fault_hit(tmp_path):
     # Links 1 and 2 lost 2 and 3 packets.
     assert first.counts.endswith("its links lost 5 packets")
     numbers = [[cell.value for cell in row] for row in first.rows]
-    assert [row[0] for row in numbers] == [*range(2, 39, 3)][: hits.MOST_FLOWS]
+    assert [row[0] for row in numbers] == [*range(2, 39, 3)][: fault_impact.MOST_FLOWS]
     assert all(row[6] == 2 for row in numbers)
     assert all(row[4] == max(30_500, 1000 * row[0]) and row[5] <= 40_500 for row in numbers)
-    assert first.losers == losers.height > hits.MOST_FLOWS
+    assert first.losers == losers.height > fault_impact.MOST_FLOWS
     # Flow 0 lost nothing: it is not among those that were hit.
-    (early,) = hits.hits(run(tmp_path / "early", faults=[fault(0, 2500)]))
+    (early,) = fault_impact.impacts(run(tmp_path / "early", faults=[fault(0, 2500)]))
     assert [row[0].value for row in early.rows] == [2, 1]
     # Of a switch that is down: what was lost on all its links, in both directions.
     switch = one.links["to"][0]
     down = {**fault(0, 2500, links=()), "nodes": [switch]}
-    (whole,) = hits.hits(run(tmp_path / "whole", faults=[down]))
+    (whole,) = fault_impact.impacts(run(tmp_path / "whole", faults=[down]))
     own = one.links.filter((pl.col("from") == switch) | (pl.col("to") == switch))
     assert own.height > 1
     assert whole.counts.endswith(f"its links lost {own['lost'].sum():,} packets")

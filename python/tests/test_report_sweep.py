@@ -19,7 +19,7 @@ import flowyard as fy
 from flowyard import sweeps, text
 from flowyard.errors import UserError
 from flowyard.report import javascript, metrics
-from flowyard.report.sweep import facts, lines, over_size, places
+from flowyard.report.sweep import axis_types, facts, lines, over_size
 from flowyard.report.sweep import page as sweep_page
 from flowyard.sweeps import tables
 from flowyard.sweeps.plan import ModelPlan
@@ -628,7 +628,7 @@ def test_what_was_found_stands_before_what_was_run(tmp_path):
     ],
 )
 def test_quantities_are_read_as_the_engine_does(values, numbers, format_type, logarithmic):
-    found = places.places(values)
+    found = axis_types.axis_type(values)
     assert (found.numbers, found.format_type, found.logarithmic) == (numbers, format_type, logarithmic)
 
 

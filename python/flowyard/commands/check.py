@@ -64,9 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
         own = {key: value for key, value in entry.items() if shared.get(key) != value}
         _part("traffic", inline(own))
     for row in flows:
-        from flowyard import drawn
+        from flowyard import traffic_stats
 
-        _part("drawn", drawn.said(row))
+        _part("drawn", traffic_stats.said(row))
     for field, value in derived.items():
         _part("derived", f"{field} = {inline(value)}")
     _part("measured", run_time.measuring(window))
@@ -95,9 +95,9 @@ def _drawn(checked: Any, resolved: dict[str, Any]) -> list[dict[str, Any]]:
     asked = [entry["name"] for entry in resolved["traffic"] if results.variant(entry["sizes"]) not in GIVEN]
     if not asked:
         return []
-    from flowyard import drawn
+    from flowyard import traffic_stats
 
-    return [row for row in drawn.entries(checked, resolved) if row["name"] in asked]
+    return [row for row in traffic_stats.entries(checked, resolved) if row["name"] in asked]
 
 
 def _stuck(traffic: list[dict[str, Any]]) -> list[dict[str, str]]:

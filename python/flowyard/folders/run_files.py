@@ -1,4 +1,4 @@
-"""Reading what a run left in its folder, which may have been cut short, edited, or be another thing altogether.
+"""Reading the files of a run, which may be truncated, edited, or of another program.
 
 The tables below say all that is read of a run.json, anywhere: who has it from here need not ask for types again.
 """

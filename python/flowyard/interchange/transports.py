@@ -27,7 +27,7 @@ _NEAREST = {
 def known(name: str) -> str:
     """The transport; a UserError with a hint if it is known to be another thing."""
     from flowyard import results
-    from flowyard.called import members
+    from flowyard.member_names import members
 
     schema = results.schema()["$defs"]
     if name in members(schema["Transport"]):

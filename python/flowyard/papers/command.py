@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flowyard.errors import UserError
-from flowyard.papers import catalogue, running, told, verdicts
+from flowyard.papers import catalogue, running, verdict_table, verdicts
 from flowyard.papers.figure import Scale
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.exits import COMPLETE, FAILED, INTERRUPTED
@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(answer | {"interrupted": outcome.interrupted, "broke": outcome.broke}, indent=2))
     else:
         says = {claim.id: claim.says for claim in selection.claims}
-        told.tell(outcome.entries, str(outcome.summary), scale, folder, says)
+        verdict_table.print_verdicts(outcome.entries, str(outcome.summary), scale, folder, says)
     for line in outcome.broke:
         print(f"broke: {line}", file=sys.stderr)
     if outcome.interrupted:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from flowyard.papers.catalogue import Paper, Selection
-    from flowyard.papers.made import Made
+    from flowyard.papers.outcomes import FigureOutcome
 
 HERE = Path(__file__).parent
 
@@ -68,7 +68,7 @@ class Plate:
     """A figure as the page shows it."""
 
     figure: Figure
-    made: "Made | None"
+    made: "FigureOutcome | None"
     rows: list[Row]
     files: Files
 
@@ -86,7 +86,7 @@ class Chapter:
 def page(
     selection: "Selection",
     scale: Scale,
-    made: "Mapping[str, Made]",
+    made: "Mapping[str, FigureOutcome]",
     entries: "Sequence[Mapping[str, Any]]",
     summary: verdicts.Summary,
     *,
@@ -134,7 +134,7 @@ def _beside(_: "Paper", figure: Figure) -> Files:
 
 def _chapters(
     selection: "Selection",
-    made: "Mapping[str, Made]",
+    made: "Mapping[str, FigureOutcome]",
     entries: "Sequence[Mapping[str, Any]]",
     files: "Callable[[Paper, Figure], Files]",
 ) -> list[Chapter]:

@@ -20,12 +20,12 @@ from flowyard import _native, folders, sweeps
 from flowyard.errors import UserError
 from flowyard.folders import reading
 from flowyard.forks import pl
-from flowyard.papers import gallery, left_out, verdicts
+from flowyard.papers import gallery, omissions, verdicts
 from flowyard.papers.catalogue import Selection
 from flowyard.papers.costs import Watch
 from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.papers.judge import not_reached
-from flowyard.papers.made import Made, counted
+from flowyard.papers.outcomes import FigureOutcome, counted
 from flowyard.sweeps.tables import Sweep
 
 MARK = "papers.json"
@@ -69,9 +69,9 @@ def run(
         UserError: The folder holds something else.
     """
     _claim_folder(folder, selection, scale)
-    made: dict[str, Made] = {}
+    made: dict[str, FigureOutcome] = {}
     interrupted = False
-    less = left_out.by_claim(selection, scale)
+    less = omissions.by_claim(selection, scale)
     outcome = _write(selection, scale, folder, made, less, interrupted=interrupted)
     figures = [figure for _, figure in selection.figures]
     watch = Watch(figures, scale, folder, say, workers=workers, cluster=cluster)
@@ -95,13 +95,13 @@ def make(
     *,
     workers: int | None = None,
     cluster: str | None = None,
-) -> Made:
+) -> FigureOutcome:
     """Makes one figure; one that breaks says why, and does not keep others from being made.
 
     Raises:
         KeyboardInterrupt: Ctrl-C; the runs that were done are kept.
     """
-    made = Made()
+    made = FigureOutcome()
     try:
         tables = compute(figure, scale, folder, made, workers=workers, cluster=cluster)
         written = _read([folder / f"{name}.csv" for name in tables])
@@ -124,7 +124,7 @@ def compute(
     figure: Figure,
     scale: Scale,
     folder: Path,
-    made: Made,
+    made: FigureOutcome,
     *,
     workers: int | None = None,
     cluster: str | None = None,
@@ -147,7 +147,7 @@ def compute(
 
 
 def _sweeps(
-    figure: Figure, scale: Scale, folder: Path, made: Made, workers: int | None, cluster: str | None
+    figure: Figure, scale: Scale, folder: Path, made: FigureOutcome, workers: int | None, cluster: str | None
 ) -> dict[str, Sweep]:
     results = {}
     for name, plan in (figure.plans(scale) if figure.plans else {}).items():
@@ -234,7 +234,7 @@ def _write(
     selection: Selection,
     scale: Scale,
     folder: Path,
-    made: dict[str, Made],
+    made: dict[str, FigureOutcome],
     less: dict[str, str],
     *,
     interrupted: bool,

@@ -14,10 +14,10 @@ from typing import Any
 from flowyard.errors import UserError
 from flowyard.forks import require_threads
 from flowyard.sweeps import advice, local, sharing
+from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.tables import Sweep
-from flowyard.sweeps.tally import Tally
 from flowyard.sweeps.task import Planned
 from flowyard.terminal.interrupt import Deferred
 from flowyard.terminal.names import printable
@@ -90,7 +90,7 @@ def execute(
     update: bool = False,
     announce: Callable[[str], object] = lambda _: None,
     waiting: bool = False,
-) -> Tally:
+) -> Outcomes:
     """Runs what is missing of this shard of a plan, on this machine or on a Dask cluster.
 
     Args:
@@ -127,7 +127,7 @@ def execute(
         if damaged:
             were = "run was damaged and is" if len(damaged) == 1 else "runs were damaged and are"
             announce(f"{len(damaged):,} {were} made again; {next(iter(damaged.values()))}")
-        tally = Tally(before=done, damaged=len(damaged))
+        tally = Outcomes(before=done, damaged=len(damaged))
         if not missing:
             return tally
         shared = sharing.share(missing, local.processors(), workers, threads)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from flowyard import _native, results
-from flowyard.sweeps.sample import evenly
+from flowyard.sweeps.subsample import evenly
 from flowyard.sweeps.task import ScenarioTask, Task, label_of
 
 # Points that are looked at; of more, so many evenly spread.

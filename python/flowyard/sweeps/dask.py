@@ -14,8 +14,8 @@ from typing import Any
 
 from flowyard import _native
 from flowyard.errors import UserError
+from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.store import Store
-from flowyard.sweeps.tally import Tally
 from flowyard.sweeps.task import Task
 from flowyard.terminal.interrupt import Deferred
 from flowyard.terminal.progress import Overall
@@ -33,7 +33,7 @@ ASKED = 3
 
 
 def execute(
-    tasks: Sequence[Task], store: Store, tally: Tally, overall: Overall, deferred: Deferred, cluster: Any
+    tasks: Sequence[Task], store: Store, tally: Outcomes, overall: Overall, deferred: Deferred, cluster: Any
 ) -> None:
     """Runs all tasks on the cluster, and keeps each as soon as it is back.
 
@@ -107,7 +107,7 @@ def _name(task: Task) -> str:
     return f"flowyard-{task.key}"
 
 
-def _keep(future: Any, task: Task, store: Store, tally: Tally, overall: Overall) -> bool:
+def _keep(future: Any, task: Task, store: Store, tally: Outcomes, overall: Overall) -> bool:
     """Keeps what has come back; false if it has to be run again."""
     with overall.run():
         try:

@@ -1,4 +1,4 @@
-"""What a sweep will take, before it is run: runs, packet-hops, time, memory and disk.
+"""Forecast of a sweep before it runs: runs, packet-hops, time, memory and disk.
 
 The work of each point is what the engine foresees of it. The speed is that of the sweep's runs that are done, or else
 that of the first moment of some of its points, begun here.
@@ -18,9 +18,9 @@ from flowyard.run_time import Speed
 from flowyard.sweeps import advice, local, sharing
 from flowyard.sweeps.advice import Advice
 from flowyard.sweeps.plan import Plan
-from flowyard.sweeps.sample import evenly
 from flowyard.sweeps.sharing import Share
 from flowyard.sweeps.store import Store
+from flowyard.sweeps.subsample import evenly
 from flowyard.sweeps.task import ScenarioTask, Task
 from flowyard.text import digits, room, span
 

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.sharing import Share
 from flowyard.sweeps.store import CannotWriteError, Store
-from flowyard.sweeps.tally import Tally
 from flowyard.sweeps.task import Output, Task
 from flowyard.terminal.interrupt import Deferred
 from flowyard.terminal.progress import Overall
@@ -16,7 +16,7 @@ from flowyard.terminal.progress import Overall
 def execute(
     tasks: Sequence[Task],
     store: Store,
-    tally: Tally,
+    tally: Outcomes,
     overall: Overall,
     deferred: Deferred,
     shared: Share,

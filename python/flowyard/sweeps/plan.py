@@ -34,9 +34,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowyard import _native, results, scenarios
-from flowyard.called import called
 from flowyard.errors import NO_PROTOTYPES, UserError
 from flowyard.folders import reading
+from flowyard.member_names import member_name
 from flowyard.sweeps.source import source_hash
 from flowyard.sweeps.tables import COLUMNS, METRICS
 from flowyard.sweeps.task import ModelTask, ScenarioTask, Task, key_of, label_of
@@ -91,14 +91,14 @@ class Axis:
                 raise UserError(f"axis {self.name}: labels: {label!r}; use texts and finite numbers")
             if isinstance(label, int) and not -(2**63) <= label < 2**64:
                 raise UserError(f"axis {self.name}: labels: {label}: use numbers of 64 bits")
-        called: set[Any] = set()
+        seen: set[Any] = set()
         for value in self.values:
             # Numbers that are equal, and texts that look like one, would share a row.
-            if value in called or str(value) in called:
+            if value in seen or str(value) in seen:
                 raise UserError(
                     f"axis {self.name}: {value} appears twice; remove one, or give labels that differ"
                 )
-            called |= {value, str(value)}
+            seen |= {value, str(value)}
 
     @property
     def values(self) -> list[Any]:
@@ -507,7 +507,7 @@ def _value_names(values: Sequence[Any], axis: str) -> list[Any]:
 
 def _value_name(value: Any, axis: str) -> Any:
     if isinstance(value, Mapping) and len(value) == 1:
-        return called(value)
+        return member_name(value)
     if isinstance(value, str | int | float):
         return value
     raise UserError(f"axis {axis}: its values are no plain numbers or texts; give it labels")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from flowyard.papers import captured
+from flowyard.papers import pcap
 from flowyard_papers.daq import _rack as rack
 
 RTT_NS = rack.RTT_PS // 1000
@@ -36,11 +36,11 @@ def arrivals(run: Path) -> dict[int, int]:
     for path in sorted((run / "pcap").glob("*.pcap")):
         if "host_0-" in path.name:
             continue
-        records, cut = captured.records(path)
+        records, cut = pcap.records(path)
         if cut:
             raise ValueError(f"{path}: packets without a whole header")
-        own = records[captured.hosts(records["to"]) == rack.AGGREGATOR]
-        for interval, size in zip(captured.time_ns(own) // RTT_NS, own["length"], strict=True):
+        own = records[pcap.hosts(records["to"]) == rack.AGGREGATOR]
+        for interval, size in zip(pcap.time_ns(own) // RTT_NS, own["length"], strict=True):
             found[int(interval)] = found.get(int(interval), 0) + int(size)
     return found
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers import judge, style, written_out
+from flowyard.papers import judge, pinned_fields, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan, Sweep
 from flowyard_papers.literature import _outcast
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 NDP, DCTCP, TCP = "NDP", "DCTCP", "TCP"
 TRANSPORTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     NDP: (
-        {"ndp": {**written_out.NDP, **written_out.NDP_REPEATS}},
-        {"ndp": written_out.NDP_PORT},
+        {"ndp": {**pinned_fields.NDP, **pinned_fields.NDP_REPEATS}},
+        {"ndp": pinned_fields.NDP_PORT},
         "per-packet",
     ),
     DCTCP: (

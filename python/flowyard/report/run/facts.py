@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from flowyard import text
-from flowyard.called import called
+from flowyard.member_names import member_name
 from flowyard.report import loads
 
 if TYPE_CHECKING:
-    # Runs are called by what differs, which differing.py finds with what is below.
+    # Runs are called by what differs, which differences.py finds with what is below.
     from flowyard.run_data import Run
 
 # Of a longer list only so many members are shown.
@@ -264,7 +264,7 @@ def variant(value: Any) -> Cell:
     """A variant: the name that it goes by, then its fields."""
     if isinstance(value, dict) and len(value) == 1:
         ((tag, fields),) = value.items()
-        name = called(value)
+        name = member_name(value)
         return Cell(str(tag), inline(fields)) if name == tag else Cell(str(name), inline(value))
     return Cell(inline(value) or text.NONE)
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from flowyard.report import charts, reasons
 from flowyard.report.charts import histograms, overlays, series
-from flowyard.report.charts.spread import spread
+from flowyard.report.charts.tier_charts import tier_chart
 from flowyard.run_data import Run
 
 
@@ -72,11 +72,11 @@ def figures(runs: Sequence[Run]) -> list[Figure]:
             charts.goodput_distribution(runs), no_fct,
         ),
         Figure("utilisation", "utilisation", "Link utilisation by tier", dots,
-               spread(runs, "utilisation", "share", "share of the measured time"), idle),
+               tier_chart(runs, "utilisation", "share", "share of the measured time"), idle),
         Figure("queue-mean", "queue_mean", "Mean queue by tier", dots,
-               spread(runs, "queue_mean_bytes", "bytes", "time average of the queue"), no_queue),
+               tier_chart(runs, "queue_mean_bytes", "bytes", "time average of the queue"), no_queue),
         Figure("queue-max", "queue_max", "Largest queue by tier", " ".join((dots, overlays.said(runs))).strip(),
-               spread(runs, "queue_max_bytes", "bytes", "most bytes at one instant", of_queues=True), no_queue),
+               tier_chart(runs, "queue_max_bytes", "bytes", "most bytes at one instant", of_queues=True), no_queue),
     ]  # fmt: skip
 
 

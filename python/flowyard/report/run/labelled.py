@@ -1,4 +1,4 @@
-"""The runs of a report: which columns it shows, and what each run is called."""
+"""The runs of a report, read with the columns that it needs, each with its label."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flowyard.folders import reading
-from flowyard.report.run import differing
+from flowyard.report.run import differences
 from flowyard.run_data import Run
 
 FLOW_COLUMNS = (
@@ -51,7 +51,7 @@ def _by_fields(named: Sequence[str], scenarios: Sequence[Mapping[str, Any]]) -> 
     found = list(named)
     for name in {name for name in named if named.count(name) > 1}:
         places = [i for i, other in enumerate(named) if other == name]
-        told = differing.distinguishing([scenarios[i] for i in places]) or []
+        told = differences.distinguishing([scenarios[i] for i in places]) or []
         for i, words in zip(places, told, strict=False):
             found[i] = words if len(places) == len(named) else f"{name}, {words}"
     return found

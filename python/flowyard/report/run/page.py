@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from flowyard.report import charts, frame, terms
-from flowyard.report.run import differing, facts, notices, tables
+from flowyard.report.run import differences, facts, notices, tables
 from flowyard.report.run.sections import sections
 from flowyard.run_data import Run
 
@@ -15,7 +15,7 @@ MOST_CHIPS = 6
 def render(runs: Sequence[Run]) -> str:
     """The report on the runs as HTML."""
     words = terms.words(terms.TERMS, deadlines=any(run.has_deadlines for run in runs))
-    differences = differing.differing([run.summary["scenario"] for run in runs])
+    varied = differences.differences([run.summary["scenario"] for run in runs])
     return frame.render(
         "run/page.html.jinja",
         sections=sections(runs),
@@ -28,9 +28,7 @@ def render(runs: Sequence[Run]) -> str:
         windowed=any(run.has_window for run in runs),
         cards=tables.cards(runs),
         headlines=[facts.headline(run) for run in runs],
-        chips=[
-            [(field.path, field.said(i)) for field in differences if field.said(i)] for i in range(len(runs))
-        ],
+        chips=[[(field.path, field.said(i)) for field in varied if field.said(i)] for i in range(len(runs))],
         most_chips=MOST_CHIPS,
         statistics=tables.STATISTIC_NAMES.values(),
         terms=words,

@@ -10,7 +10,7 @@ from typing import Any
 from flowyard.report import reasons
 from flowyard.report.charts import heat, series
 from flowyard.report.charts import timeline as timelines
-from flowyard.report.run import absent, differing, facts, figures, hits, load_tables, tables
+from flowyard.report.run import absent, differences, facts, fault_impact, figures, load_tables, tables
 from flowyard.report.run.figures import Figure
 from flowyard.report.section import Section
 from flowyard.run_data import Run
@@ -160,7 +160,7 @@ def _faults(runs: Sequence[Run]) -> Section | None:
     found = [facts.faults(run) for run in runs]
     if not any(found):
         return None
-    hit = [hits.hits(run) for run in runs]
+    hit = [fault_impact.impacts(run) for run in runs]
     return _section("faults", "Faults", faults=tables.faults(runs), hits=hit, fault_lists=found)
 
 
@@ -169,7 +169,9 @@ def _what(runs: Sequence[Run]) -> Section:
         "what",
         (("what", "What was run"), ("cost", "What it took")),
         {
-            "differences": differing.rows(differing.differing([run.summary["scenario"] for run in runs])),
+            "differences": differences.rows(
+                differences.differences([run.summary["scenario"] for run in runs])
+            ),
             "most_differences": MOST_DIFFERENCES,
             "facts": facts.facts(runs),
             "settings": facts.settings(runs),

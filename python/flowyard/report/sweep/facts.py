@@ -6,7 +6,7 @@ from typing import Any
 
 from flowyard import text
 from flowyard.report.run import facts
-from flowyard.report.sweep.places import said
+from flowyard.report.sweep.axis_types import value_label
 from flowyard.sweeps.tables import Sweep
 
 # Values that are listed.
@@ -23,7 +23,7 @@ def facts_of(sweep: Sweep, common: Mapping[str, Any]) -> list[facts.Fact]:
     rows = [
         row(
             f"Axis: {name}", "Values that the runs differ by.",
-            facts.Cell(_list([said(value) for value in values], ", ")),
+            facts.Cell(_list([value_label(value) for value in values], ", ")),
         )
         for name, values in sweep.axes.items()
     ]  # fmt: skip
@@ -86,12 +86,12 @@ def _traffic(entries: Any) -> list[facts.Cell]:
         if not isinstance(entry, dict):
             cells.append(facts.Cell(str(entry)))
             continue
-        said = [
+        settings = [
             f"{key} {facts.inline(value)}"
             for key, value in entry.items()
             if key != "name" and value not in (None, False)
         ]
-        cells.append(facts.Cell(_member(entry, "name"), "; ".join(said)))
+        cells.append(facts.Cell(_member(entry, "name"), "; ".join(settings)))
     return cells
 
 

@@ -21,7 +21,7 @@ from flowyard.forks import pl
 from flowyard.report import charts
 from flowyard.report.loads import UNSTABLE
 from flowyard.report.metrics import Metric
-from flowyard.report.sweep.places import LOGARITHMIC, Places, is_numeric, places, said
+from flowyard.report.sweep.axis_types import LOGARITHMIC, AxisType, axis_type, is_numeric, value_label
 
 HEIGHT = 260
 # More lines than colours and dashes can tell apart: then the axis is chosen, not coloured.
@@ -71,9 +71,9 @@ class Layout:
     against: Against | None = None
 
     @functools.cached_property
-    def places(self) -> dict[str, Places]:
+    def places(self) -> dict[str, AxisType]:
         """What the values of each axis are."""
-        return {name: places(values) for name, values in self.values.items()}
+        return {name: axis_type(values) for name, values in self.values.items()}
 
     @functools.cached_property
     def slots(self) -> dict[str, str]:
@@ -121,13 +121,13 @@ def layout(axes: Mapping[str, Sequence[Any]]) -> Layout | None:
 
     If no axis has either, the first one is along x.
     """
-    values = {name: places for name, places in axes.items() if len(places) > 1}
+    values = {name: own for name, own in axes.items() if len(own) > 1}
     if not values:
         return None
     many = [name for name, found in values.items() if len(found) > 2]
     numbers = [name for name in many if is_numeric(values[name])]
-    quantities = [name for name in many if places(values[name]).numbers is not None]
-    two = [name for name, found in values.items() if places(found).numbers is not None]
+    quantities = [name for name in many if axis_type(values[name]).numbers is not None]
+    two = [name for name, found in values.items() if axis_type(found).numbers is not None]
     return with_x(values, [*numbers, *quantities, *two, *values][0])
 
 
@@ -185,7 +185,7 @@ def chart(
         for name, own in rows.items():
             for row in own:
                 row[chosen] = name
-    first = {plan.parameter(name): said(tables[0].means[name][0]) for name in plan.values}
+    first = {plan.parameter(name): value_label(tables[0].means[name][0]) for name in plan.values}
     first[chosen] = tables[0].name
     specs = []
     for layout in plans:
@@ -281,7 +281,7 @@ def where(row: Mapping[str, Any], plan: Layout, axes: Sequence[str]) -> dict[str
     """The fields that say where a point stands on some axes, by the names of the first layout."""
     fields: dict[str, Any] = {}
     for name in axes:
-        label, found = said(row[name]), plan.places[name]
+        label, found = value_label(row[name]), plan.places[name]
         place = found.labels.index(label)
         fields[plan.number(name)] = place if found.numbers is None else found.numbers[place]
         fields[plan.label(name)] = label

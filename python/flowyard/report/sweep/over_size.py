@@ -11,9 +11,9 @@ from flowyard.analysis import PERCENTILES
 from flowyard.forks import pl
 from flowyard.report import charts
 from flowyard.report.sweep import lines
+from flowyard.report.sweep.axis_types import value_label
 from flowyard.report.sweep.lines import Layout
-from flowyard.report.sweep.places import said
-from flowyard.sweeps.sample import evenly
+from flowyard.sweeps.subsample import evenly
 
 HEIGHT = 200
 # More panels than a reader compares: then some, evenly spread, are drawn.
@@ -57,7 +57,7 @@ def panels(table: pl.DataFrame, plan: Layout, first: Mapping[str, str]) -> list[
     shown = evenly(plan.places[plan.x].labels, MOST_PANELS)
     found = []
     for i, place in enumerate(shown):
-        own = [row for row, at in zip(rows, table[plan.x], strict=True) if said(at) == place]
+        own = [row for row, at in zip(rows, table[plan.x], strict=True) if value_label(at) == place]
         if own:
             found.append(Panel(f"size-{i}", place, _spec(own, plan, ends, sizes, first)))
     return found

@@ -27,10 +27,10 @@ from flowyard.report.metrics import (
 )
 from flowyard.report.run import facts, labelled
 from flowyard.report.run.tables import Cell
-from flowyard.report.sweep import carried, lines, notices, over_size, points
 from flowyard.report.sweep import facts as sweep_facts
+from flowyard.report.sweep import lines, load_charts, notices, over_size, points
+from flowyard.report.sweep.axis_types import value_label
 from flowyard.report.sweep.lines import Layout, Shown
-from flowyard.report.sweep.places import said
 from flowyard.report.terms import Term
 from flowyard.run_data import window_of
 from flowyard.sweeps.tables import COMPLETION, DEADLINES, LOADS, Sweep
@@ -148,12 +148,12 @@ def render(sweep: Sweep) -> str:
     # Where runs are missing, those that are there may come in any order.
     means = _as_planned(sweep, sweep.means)
     axes = lines.layouts(sweep.axes)
-    plans = [*axes, *carried.layouts(means, axes)]
+    plans = [*axes, *load_charts.layouts(means, axes)]
     plan = plans[0] if plans else None
     groups = _groups(sweep, means) if plan else {}
     figures = _figures(sweep, means, plans, groups)
     shown = [figure for figure in figures if figure.spec or figure.empty]
-    first = {plan.parameter(name): said(means[name][0]) for name in plan.values} if plan else {}
+    first = {plan.parameter(name): value_label(means[name][0]) for name in plan.values} if plan else {}
     panels = over_size.panels(sweep.over_size, plan, first) if plan else []
     one_of_each = metrics.group_by(list(sweep.axes) or "status", maintain_order=True).first()
     scenarios = [
@@ -279,8 +279,8 @@ def _figures(
 def _accepted(means: pl.DataFrame, plans: Sequence[Layout]) -> Figure | None:
     """The carried load over the offered one, where this varies; shown while the load is along x."""
     axes = [plan for plan in plans if not plan.against]
-    number = carried.load_layout(means, axes)
-    spec = None if number is None else carried.chart(means.head(notices.MOST_POINTS), axes, number)
+    number = load_charts.load_layout(means, axes)
+    spec = None if number is None else load_charts.chart(means.head(notices.MOST_POINTS), axes, number)
     if spec is None or number is None:
         return None
     metric = Metric("accepted", "carried against offered load", "carried", "ratio", text.ratio)
@@ -349,7 +349,7 @@ def _plain(figures: Sequence[Figure], means: pl.DataFrame) -> str:
 
 def _choices(plan: Layout, means: pl.DataFrame) -> list[Choice]:
     return [
-        Choice(plan.parameter(name), name, plan.places[name].labels, said(means[name][0]))
+        Choice(plan.parameter(name), name, plan.places[name].labels, value_label(means[name][0]))
         for name in plan.picks
     ]
 
@@ -400,8 +400,11 @@ def _by_size(sweep: Sweep, axes: Mapping[str, Sequence[Any]]) -> Table | None:
 def _place(row: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[Cell]:
     """Where a point stands on the axes; a column of them is sorted in the axis' own order."""
     # By what is said, since a column with texts has numbers as texts, too.
-    order = {name: [said(value) for value in values] for name, values in axes.items()}
-    cells = [Cell(said(row[name]), value=labels.index(said(row[name]))) for name, labels in order.items()]
+    order = {name: [value_label(value) for value in values] for name, values in axes.items()}
+    cells = [
+        Cell(value_label(row[name]), value=labels.index(value_label(row[name])))
+        for name, labels in order.items()
+    ]
     if cells and row.get("stable") is False:
         cells[0] = replace(cells[0], text=f"{cells[0].text} {loads.MARK}", title=loads.UNSTABLE)
     return cells

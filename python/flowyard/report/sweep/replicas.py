@@ -6,8 +6,8 @@ from typing import Any
 from flowyard import text
 from flowyard.report.metrics import ALL_METRICS, Metric
 from flowyard.run_data import unstable_of
+from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.tables import COMPLETION, DEADLINES, LOADS, METRICS, Sweep
-from flowyard.sweeps.tally import Tally
 from flowyard.terminal.console import TextTable, show
 
 # In the order of a run's summary.
@@ -18,7 +18,7 @@ SHOWN = (
 )
 
 
-def tell(sweep: Sweep, tally: Tally, *, as_json: bool) -> None:
+def tell(sweep: Sweep, tally: Outcomes, *, as_json: bool) -> None:
     """What there is to say of replicas that have ended, by the tally of the call that ran them."""
     done, planned = int(sweep.runs["done"].sum()), len(sweep.runs)
     unsteady = sum(bool(unstable_of(summary)) for summary in sweep.summaries().values())

@@ -8,7 +8,7 @@ from flowyard.sweeps.task import Task
 
 
 @dataclass
-class Tally:
+class Outcomes:
     """What became of the tasks of a call.
 
     Attributes:

@@ -21,7 +21,7 @@ WIDTH = 50
 MOST = 20
 
 
-def tell_again(folder: Path, *, as_json: bool = False) -> None:
+def print_again(folder: Path, *, as_json: bool = False) -> None:
     """What `flowyard paper run` said at its end; as JSON its claims.json and papers.json.
 
     Raises:
@@ -32,12 +32,12 @@ def tell_again(folder: Path, *, as_json: bool = False) -> None:
         print(json.dumps({"folder": str(folder), **mark, "claims": entries}, indent=2, ensure_ascii=False))
         return
     try:
-        tell(entries, mark["summary"], Scale(mark["scale"]), folder, mark.get("says", {}))
+        print_verdicts(entries, mark["summary"], Scale(mark["scale"]), folder, mark.get("says", {}))
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{folder}: damaged: its verdicts cannot be read: {error!r}") from error
 
 
-def tell(
+def print_verdicts(
     entries: Sequence[Mapping[str, Any]],
     summary: str,
     scale: Scale,

@@ -1,4 +1,4 @@
-"""Classes that are handed in for a run: what the engine asks of them, and what the record of the run says of them."""
+"""Classes in Python that are registered for a run: the engine's calls, and their description in the run's record."""
 
 import difflib
 import hashlib
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from flowyard.errors import UserError
-from flowyard.prototypes import failing
+from flowyard.prototypes import failures
 from flowyard.prototypes.balancer import Balancer
 from flowyard.prototypes.control import CongestionControl
 from flowyard.prototypes.queue import Queue
@@ -51,7 +51,7 @@ REQUIRED = {
 SIZES = {"payload": 65_000, "header_bytes": 500}
 
 
-class Handed:
+class Registered:
     """A class under a name; crates/python asks for all of this.
 
     Args:
@@ -102,14 +102,14 @@ class Handed:
             "kind": KINDS[self.kind].words,
             "name": self.name,
             "class": self.cls.__qualname__,
-            "file": failing.where(file) if there else None,
+            "file": failures.where(file) if there else None,
             "sha256": hashlib.sha256(source.read_bytes()).hexdigest() if source and there else None,
         }
         return json.dumps(about)
 
     def failure(self, verb: str, now_ps: int, error: BaseException) -> BaseException:
         """What is raised for an error in a verb."""
-        return failing.failure(self.cls, verb, now_ps, error)
+        return failures.failure(self.cls, verb, now_ps, error)
 
     def _refuse_misspelt(self) -> None:
         """A method named nearly as one that the class lacks would not be called; the base's would be."""
@@ -159,7 +159,7 @@ def _is_public_method(name: str, value: object) -> bool:
     return not name.startswith("_") and inspect.isfunction(value)
 
 
-def hand_in(**given: Mapping[str, type] | None) -> list[Handed]:
+def register(**given: Mapping[str, type] | None) -> list[Registered]:
     """The classes that were given for each kind, by its argument of `flowyard.run`.
 
     Raises:
@@ -177,15 +177,15 @@ def hand_in(**given: Mapping[str, type] | None) -> list[Handed]:
             if not issubclass(cls, kind.base):
                 base = f"flowyard.prototypes.{kind.base.__name__}"
                 raise UserError(f"{argument}[{key!r}]: {cls.__name__} does not derive from {base}")
-            handed.append(Handed(name, key, cls))
+            handed.append(Registered(name, key, cls))
     return handed
 
 
-def of_classes(classes: Iterable[type]) -> list[Handed]:
+def of_classes(classes: Iterable[type]) -> list[Registered]:
     """Classes of any kind, each under its own name."""
     handed = []
     for cls in classes:
         for kind, about in KINDS.items():
             if issubclass(cls, about.base):
-                handed.append(Handed(kind, cls.__name__, cls))
+                handed.append(Registered(kind, cls.__name__, cls))
     return handed

@@ -1,4 +1,4 @@
-"""Fields whose defaults follow from the network or have changed, with the numbers that figures were made with."""
+"""Fields whose defaults depend on the network or have changed, pinned to the values of the published figures."""
 
 from collections.abc import Mapping
 from typing import Any

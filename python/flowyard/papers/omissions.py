@@ -1,4 +1,4 @@
-"""What quick scale leaves out of a figure, worked out from its plans at both scales."""
+"""Omissions of quick scale for each figure, computed from its plans at both scales."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,12 @@ def by_claim(selection: "Selection", scale: Scale) -> dict[str, str]:
     return {
         claim: text
         for _, figure in selection.figures
-        for text in (left_out(figure),)
+        for text in (omissions_of(figure),)
         for claim in figure.claims
     }
 
 
-def left_out(figure: Figure) -> str:
+def omissions_of(figure: Figure) -> str:
     """What quick scale has of a figure where that is less, such as "2 of 10 replicas; slots 200,000 for 1,000,000"."""
     said: dict[str, list[str]] = {}
     if figure.plans:

@@ -1,4 +1,4 @@
-"""How a column of the links spreads over the links of each tier, as a chart."""
+"""Charts of a column of the links: its distribution over the links of each tier."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from flowyard.run_data import Run
 STRIP_POINTS = 2400
 
 
-def spread(
+def tier_chart(
     runs: Sequence[Run], column: str, format_type: str, title: str, *, of_queues: bool = False
 ) -> charts.Spec | None:
     """How a column of the links spreads over the links of each tier; None if it is zero everywhere.

@@ -1,4 +1,4 @@
-"""What the values of an axis are: numbers, quantities with a unit, or names; and so on what scale they stand."""
+"""Type of an axis's values (numbers, quantities with a unit, or names), and the scale that follows."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
 
 
 @dataclass(frozen=True)
-class Places:
+class AxisType:
     """The values of an axis.
 
     Attributes:
@@ -45,18 +45,18 @@ class Places:
         return max(self.numbers) / min(self.numbers) > limit
 
 
-def places(values: Sequence[Any]) -> Places:
+def axis_type(values: Sequence[Any]) -> AxisType:
     """What the values of an axis are."""
-    labels = [said(value) for value in values]
+    labels = [value_label(value) for value in values]
     if is_numeric(values):
-        return Places(labels, list(values))
+        return AxisType(labels, list(values))
     for format_type, units in UNITS.items():
         found = [_quantity(value, units) for value in values]
         numbers = [number for number in found if number is not None]
         # Two ways to write the same would fall on one place.
         if len(set(numbers)) == len(values):
-            return Places(labels, numbers, format_type)
-    return Places(labels)
+            return AxisType(labels, numbers, format_type)
+    return AxisType(labels)
 
 
 def is_numeric(values: Sequence[Any]) -> bool:
@@ -64,7 +64,7 @@ def is_numeric(values: Sequence[Any]) -> bool:
     return all(type(value) in (int, float) for value in values)
 
 
-def said(value: Any) -> str:
+def value_label(value: Any) -> str:
     """A value of an axis as text: the same for 1 and 1.0, which a column of numbers does not tell apart."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -1,4 +1,4 @@
-"""What each fault hit: the flows that were active during it, when, and what they lost."""
+"""Impact of each fault: the flows that were active during it, its duration, and their losses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ MOST_FAULTS, MOST_FLOWS = 6, 12
 
 
 @dataclass(frozen=True)
-class Hit:
+class FaultImpact:
     """A fault, what it came to in words, and the flows that it hit most.
 
     Attributes:
@@ -34,11 +34,12 @@ class Hit:
     rows: list[list[Cell]]
 
 
-def hits(run: Run) -> list[Hit]:
+def impacts(run: Run) -> list[FaultImpact]:
     """The first faults of a run."""
     wrong = spans_of(run.faults)[:MOST_FAULTS]
     return [
-        _hit(run, fault, end, met(run.flows, fault["at_ps"], end), _lost(run, fault)) for fault, end in wrong
+        _impact(run, fault, end, met(run.flows, fault["at_ps"], end), _lost(run, fault))
+        for fault, end in wrong
     ]
 
 
@@ -64,7 +65,7 @@ def _lost(run: Run, fault: dict[str, Any]) -> int:
     return int(run.links.filter(own)["lost"].sum())
 
 
-def _hit(run: Run, fault: dict[str, Any], end: int | None, flows: pl.DataFrame, lost: int) -> Hit:
+def _impact(run: Run, fault: dict[str, Any], end: int | None, flows: pl.DataFrame, lost: int) -> FaultImpact:
     losers = flows.filter(pl.col("lost") > 0)
     counts = (
         f"{text.count(flows.height)} flows were active; {text.count(losers.height)} of them lost packets to faults; "
@@ -90,4 +91,4 @@ def _hit(run: Run, fault: dict[str, Any], end: int | None, flows: pl.DataFrame, 
         ]
         for flow in losers.head(MOST_FLOWS).iter_rows(named=True)
     ]
-    return Hit(facts.fault(run, fault), _routes(run, fault, end), counts, losers.height, rows)
+    return FaultImpact(facts.fault(run, fault), _routes(run, fault, end), counts, losers.height, rows)

@@ -1,4 +1,4 @@
-"""Packets as runs capture them, under the simulator's own transports, which go as UDP: the records of a pcap file.
+"""Records of a pcap file of a run under a transport of the simulator's own, which is captured as UDP.
 
 What the words of a packet's header mean, its transport says; `docs/results.md` has the format of captures.
 """

@@ -1,4 +1,4 @@
-"""Opening what a command left in a folder."""
+"""Opening the results in a folder: of a run or of a sweep."""
 
 from os import PathLike
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What became of a figure, and what it took."""
+"""Outcome of a figure that was made, and the time that it took."""
 
 import json
 import time
@@ -15,7 +15,7 @@ COST = "cost.json"
 
 
 @dataclass
-class Made:
+class FigureOutcome:
     """What became of a figure.
 
     Attributes:
@@ -63,7 +63,7 @@ class Spent(NamedTuple):
 
 
 @contextmanager
-def counted(folder: Path, made: Made) -> Iterator[None]:
+def counted(folder: Path, made: FigureOutcome) -> Iterator[None]:
     """Adds what is done inside to what earlier calls in a figure's folder took, also if it is interrupted.
 
     Simulations that ran elsewhere (on a cluster) or in a call that was killed count by their own processor time.

@@ -8,7 +8,7 @@ from test_report import page, visible, write_run
 from flowyard import text
 from flowyard.report import javascript
 from flowyard.report.run import facts, labelled
-from flowyard.report.run.differing import differing, distinguishing
+from flowyard.report.run.differences import differences, distinguishing
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def entry(**changes):
 def said(*scenarios):
     """Each differing field by its path, as it is said of each scenario."""
     count = range(len(scenarios))
-    return {field.path: [field.said(i) for i in count] for field in differing(scenarios)}
+    return {field.path: [field.said(i) for i in count] for field in differences(scenarios)}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_another_member_is_the_difference_and_not_all_of_its_fields():
 
 def test_a_name_is_as_long_as_it_must_be():
     """Two fields of one name are told apart by what stands above them."""
-    found = differing(
+    found = differences(
         [
             scenario(a={"x": {"rate": 1, "z": 0}, "y": {"rate": 2, "z": 0}}),
             scenario(a={"x": {"rate": 3, "z": 0}, "y": {"rate": 4, "z": 0}}),

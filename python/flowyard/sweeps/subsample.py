@@ -1,4 +1,4 @@
-"""Some of many items, evenly spread: of a large sweep only so many points are looked at."""
+"""An evenly spaced subsample: some analyses of a large sweep use only so many of its points."""
 
 from collections.abc import Sequence
 from typing import TypeVar

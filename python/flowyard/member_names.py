@@ -1,10 +1,10 @@
-"""The names that people use for the members of a scenario: TCP goes by its congestion control, Python by its class."""
+"""Names of a scenario's members for people: of TCP its congestion control, of a member in Python its class."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 
-def called(value: Any) -> str | None:
+def member_name(value: Any) -> str | None:
     """What a member goes by, such as "dctcp" for `{"tcp": {"congestion": "dctcp"}}`.
 
     Args:
@@ -21,7 +21,7 @@ def called(value: Any) -> str | None:
     if not isinstance(fields, Mapping):
         return str(tag)
     if tag == "tcp" and (control := fields.get("congestion")):
-        return called(control)
+        return member_name(control)
     if tag == "python" and isinstance(name := fields.get("name"), str):
         return name
     return str(tag)

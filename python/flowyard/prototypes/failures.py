@@ -1,4 +1,4 @@
-"""What goes wrong in a prototype, in one message with its file and line."""
+"""Errors of a prototype, each in one message with file and line."""
 
 import difflib
 import os

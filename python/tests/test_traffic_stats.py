@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import flowyard as fy
-from flowyard import cli, drawn, text
+from flowyard import cli, text, traffic_stats
 from flowyard.report.run import facts, labelled
 from flowyard.results import Checked
 
@@ -60,10 +60,10 @@ def test_check_says_what_is_drawn(tmp_path, capsys):
 
 def test_entries_without_sizes_or_a_rate_say_so():
     checked = Checked(SCENARIO)
-    _, alike, behind = drawn.entries(checked, checked.resolved(whole=True))
+    _, alike, behind = traffic_stats.entries(checked, checked.resolved(whole=True))
     assert (alike["mean_size_bytes"], alike["flows_per_s"]) == (10_000, None)
     assert (behind["flows"], behind["mean_size_bytes"], behind["flows_per_s"]) == (4, None, None)
-    assert [drawn.said(row).replace("\xa0", " ") for row in (alike, behind)] == [
+    assert [traffic_stats.said(row).replace("\xa0", " ") for row in (alike, behind)] == [
         "alike: 4 flows of 10.0 KB",
         "behind: 4 flows",
     ]
@@ -84,7 +84,7 @@ def test_flows_that_wait_for_others_have_sizes():
         "sizes": {"list": [10, 30]},
     }
     scenario = SCENARIO | {"traffic": [entry]}
-    (row,) = drawn.entries(Checked(scenario), fy.check(scenario))
+    (row,) = traffic_stats.entries(Checked(scenario), fy.check(scenario))
     assert (row["flows"], row["mean_size_bytes"], row["flows_per_s"]) == (2, 20, None)
 
 

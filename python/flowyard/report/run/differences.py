@@ -1,4 +1,4 @@
-"""In what scenarios differ: what is said first of runs that stand side by side, and what they are called by.
+"""Differences between scenarios: labels of runs, and the first rows of a comparison.
 
 Where scenarios have different members (NDP here, TCP there) the member is the difference, not all of its fields; those
 with the same one are then compared with each other.
@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from flowyard import text
-from flowyard.called import called
+from flowyard.member_names import member_name
 from flowyard.report.run.facts import Cell, Fact, inline, without_repeats
 
 # What goes without the name of its field: nothing else has such values.
@@ -54,7 +54,7 @@ class Field:
         return value if self.path.rpartition(".")[2] in SPEAKING else f"{self.name} {value}"
 
 
-def differing(scenarios: Sequence[Mapping[str, Any]]) -> list[Field]:
+def differences(scenarios: Sequence[Mapping[str, Any]]) -> list[Field]:
     """The fields in which scenarios differ, but for names and threads, in the order of the first that has them."""
     plain = [_plain(scenario) for scenario in scenarios]
     # The transport first, and last what follows from it in scenarios that do not name it.
@@ -90,7 +90,7 @@ def rows(fields: Sequence[Field]) -> list[Fact]:
 
 def distinguishing(scenarios: Sequence[Mapping[str, Any]]) -> list[str] | None:
     """For each scenario the few fields that tell it from all others; None if there are no such few."""
-    left, chosen = differing(scenarios), list[Field]()
+    left, chosen = differences(scenarios), list[Field]()
 
     def labels(fields: Sequence[Field]) -> list[str]:
         return [", ".join(filter(None, (field.said(i) for field in fields))) for i in range(len(scenarios))]
@@ -123,7 +123,7 @@ def _leaves(values: Sequence[Any], steps: tuple[str, ...]) -> Iterator[tuple[tup
             yield from _leaves(_each(values, itemgetter(i)), (*steps, name))
     else:
         variants = any(isinstance(value, dict) for value in here) and all(tags)
-        yield steps, _each(values, lambda value: called(value) if variants else value)
+        yield steps, _each(values, lambda value: member_name(value) if variants else value)
         if variants:
             for tag in dict.fromkeys(tags):
                 own = [
