@@ -5,7 +5,7 @@ from typing import Any
 
 
 def member_name(value: Any) -> str | None:
-    """What a member goes by, such as "dctcp" for `{"tcp": {"congestion": "dctcp"}}`.
+    """The name of a member, such as "dctcp" for `{"tcp": {"congestion": "dctcp"}}`.
 
     Args:
         value: A member as a scenario has it, resolved or not: a word, or a table of one key.

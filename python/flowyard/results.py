@@ -80,7 +80,7 @@ class Result(Displayed):
 
     @property
     def violations(self) -> list[str]:
-        """What the audit found wrong; empty without an audit, and always if the simulator is right."""
+        """Violations that the audit found; empty without an audit, and always if the simulator is right."""
         return list(self.summary.get("violations", []))
 
     def save(self, directory: str | PathLike[str]) -> Path:
@@ -135,7 +135,7 @@ class Checked:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Name for people."""
         return str(self._name or self.resolved().get("name") or "run")
 
     def replica(self, number: int, name: str | None = None) -> Checked:
@@ -162,7 +162,7 @@ class Checked:
             self._is_admitted = True
 
     def outlook(self) -> Outlook:
-        """What there is to know of a run before it: see `outlook`."""
+        """Facts about the run before it begins: see `outlook`."""
         self._admit()
         return Outlook(**json.loads(self._native.outlook()))
 
@@ -297,7 +297,7 @@ def check(
 
 
 class Outlook(NamedTuple):
-    """What there is to know of a run before it.
+    """Facts about a run before it begins.
 
     Attributes:
         needs: About what it will need: memory_bytes (of the simulation), packet_hops, end_ps, sample_rows, port_looks.
@@ -318,7 +318,7 @@ class Outlook(NamedTuple):
 def outlook(
     scenario: str | PathLike[str] | Model | Mapping[str, Any], overrides: Mapping[str, object] | None = None
 ) -> Outlook:
-    """What there is to know of a run before it.
+    """Facts about a run before it begins.
 
     Raises:
         ScenarioError: The scenario cannot be run, or needs more than run.memory_limit or run.work_limit.

@@ -146,7 +146,7 @@ class Run:
 
     @property
     def faults(self) -> list[dict[str, Any]]:
-        """What went wrong in the network."""
+        """Faults of the network."""
         return list(self.summary.get("faults", []))
 
     @property
@@ -167,7 +167,7 @@ class Run:
 
     @property
     def loads(self) -> dict[str, Any] | None:
-        """What run.json holds of the window and of the load carried in it; None before versions wrote it."""
+        """The window and the load carried in it, from run.json; None in files of earlier versions."""
         return self.summary.get("measured")
 
     @property
@@ -188,7 +188,7 @@ class Run:
 
     @property
     def definitions(self) -> dict[str, dict[str, str]]:
-        """What the columns of each table mean."""
+        """Meaning of the columns of each table."""
         return dict(self.summary.get("definitions", {}))
 
 

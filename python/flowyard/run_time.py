@@ -126,7 +126,7 @@ def measuring(window: dict[str, Any]) -> str:
 
 
 def to_observe(needs: dict[str, int]) -> str:
-    """What observing will leave and take."""
+    """Disk space and memory that observation will take."""
     rows = needs["sample_rows"]
     samples = f"about {rows:,} rows of samples, " if rows else ""
     return f"observing: {samples}about {room(needs['memory_bytes'])} of memory in all"

@@ -1,4 +1,4 @@
-"""What was promised, what was measured, and whether it was kept."""
+"""Targets, measurements, and whether each target is met."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -34,19 +34,19 @@ class _Each(NamedTuple):
 
 
 class _Added(NamedTuple):
-    """What may be missing: a version added it, or not every run has it."""
+    """Optional: a version added it, or not every run has it."""
 
     kind: Any
 
 
 class _Maybe(NamedTuple):
-    """What may be missing, or null."""
+    """Optional, or null."""
 
     kind: Any
 
 
 class _OrNull(NamedTuple):
-    """What is always there, but may be null."""
+    """Always there, but may be null."""
 
     kind: Any
 
@@ -215,7 +215,7 @@ _SHOWN = 8
 
 
 def summary(folder: Path) -> dict[str, Any]:
-    """What run.json says of a simulation.
+    """The run.json of a simulation.
 
     Raises:
         UserError: It cannot be read, or lacks what every run.json has.
@@ -228,7 +228,7 @@ def summary(folder: Path) -> dict[str, Any]:
 
 
 def status(folder: Path) -> dict[str, Any]:
-    """What run.json says of a run of any kind: of a simulation as above, of a model's run only its status is sure.
+    """The run.json of a run of any kind: of a model's run only the status is certain.
 
     Raises:
         UserError: It cannot be read, or lacks what every run.json of its kind has.
@@ -239,7 +239,7 @@ def status(folder: Path) -> dict[str, Any]:
 
 
 def whole(folder: Path) -> dict[str, Any]:
-    """What run.json says of a run of any kind, as `status`, if its tables are there, too.
+    """The run.json of a run of any kind, as `status`, if its tables are there, too.
 
     Of a table only both ends are looked at: what was overwritten in its middle shows when it is read.
 
@@ -272,7 +272,7 @@ def require_both_ends(path: Path) -> None:
 
 
 def plan(folder: Path) -> dict[str, Any]:
-    """What sweep.json says of a sweep.
+    """The sweep.json of a sweep.
 
     Raises:
         UserError: It cannot be read, or lacks what every sweep.json has.

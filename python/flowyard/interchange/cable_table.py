@@ -70,7 +70,7 @@ def by_units(source: Source) -> list[Column] | None:
 
 
 def _roles(words: list[str]) -> list[str] | None:
-    """What the cells of a row are, by their units."""
+    """Columns of a row, by the units of its cells."""
     if len(words) not in (3, 4):
         return None
     ends = iter(("a", "b"))

@@ -47,7 +47,7 @@ UNTIL = "1ms"
 
 @dataclass(frozen=True)
 class Options:
-    """What files do not say.
+    """Settings that files do not have.
 
     Attributes:
         transport: What hosts do; NDP by default.
@@ -243,7 +243,7 @@ class _Import:
         return settings
 
     def stack(self, network: Network | None) -> dict[str, Any]:
-        """What hosts and ports do, and when a run ends: as the settings say; for htsim's files as its NDP does."""
+        """Transport, queues and end of a run: by the settings; for htsim's files as its NDP."""
         if self.settings:
             rate = self.options.rate
             return self.settings.parts(

@@ -1,4 +1,4 @@
-"""What `--transport` may name, and hints for names that are used elsewhere."""
+"""Names for `--transport`, and hints for names that are used elsewhere."""
 
 from collections.abc import Sequence
 

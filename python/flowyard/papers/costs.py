@@ -81,7 +81,7 @@ class Forecast:
 def foretell(
     figures: Sequence[Figure], folder: Path, *, workers: int | None = None, cluster: str | None = None
 ) -> Forecast:
-    """What figures will take at full scale, without what earlier calls in the folder did.
+    """Predicted costs of figures at full scale, without those that earlier calls in the folder made.
 
     Args:
         figures: To be made, in this order.
@@ -105,7 +105,7 @@ def foretell(
 
 
 def progress(costs: Sequence[float | None], workers: int) -> Iterator[str]:
-    """What to say before each of several figures: how long it and all that follow take, going by those before.
+    """A line for each of several figures: predicted time for it and all that follow, scaled by those before.
 
     Args:
         costs: Processor time of each.

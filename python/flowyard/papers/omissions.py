@@ -14,7 +14,7 @@ NOTHING = "nothing"
 
 
 def by_claim(selection: "Selection", scale: Scale) -> dict[str, str]:
-    """What the scale leaves out, by the claims that a selection's figures check; empty at full scale."""
+    """Omissions of a scale, by the claims that a selection's figures check; empty at full scale."""
     if scale is Scale.FULL:
         return {}
     return {
@@ -26,7 +26,7 @@ def by_claim(selection: "Selection", scale: Scale) -> dict[str, str]:
 
 
 def omissions_of(figure: Figure) -> str:
-    """What quick scale has of a figure where that is less, such as "2 of 10 replicas; slots 200,000 for 1,000,000"."""
+    """Reductions of a figure at quick scale, such as "2 of 10 replicas; slots 200,000 for 1,000,000"."""
     said: dict[str, list[str]] = {}
     if figure.plans:
         quick, full = figure.plans(Scale.QUICK), figure.plans(Scale.FULL)
@@ -66,7 +66,7 @@ def _less(quick: "Planned", full: "Planned") -> Iterator[str]:
 
 
 def _otherwise(quick: Plan, full: Plan) -> Iterator[str]:
-    """What the same places of an axis stand for at one scale and not at the other."""
+    """Values of an axis that differ between the scales at the same position."""
     other = {axis.name: axis for axis in quick.axes}
     for axis in full.axes:
         if axis.name not in other:

@@ -16,7 +16,7 @@ COST = "cost.json"
 
 @dataclass
 class FigureOutcome:
-    """What became of a figure.
+    """Outcome of making a figure.
 
     Attributes:
         judgements: By claim.
@@ -42,7 +42,7 @@ class FigureOutcome:
 
 
 class Spent(NamedTuple):
-    """What earlier calls of this engine took in a figure's folder.
+    """Costs of earlier calls of this engine in a figure's folder.
 
     Attributes:
         seconds: Wall-clock time.
@@ -90,7 +90,7 @@ def counted(folder: Path, made: FigureOutcome) -> Iterator[None]:
 
 
 def spent(folder: Path) -> Spent:
-    """What earlier calls took in a figure's folder; nothing if another engine made them: its runs are not used."""
+    """Costs of earlier calls in a figure's folder; zero if another engine made them: its runs are not used."""
     try:
         found = json.loads((folder / COST).read_text(encoding="utf-8"))
         if found["engine"] == _native.__engine__:

@@ -35,7 +35,7 @@ DIGITS = 12
 
 @dataclass
 class Outcome:
-    """What became of a selection."""
+    """Outcome of making a selection."""
 
     entries: list[dict[str, Any]]
     summary: verdicts.Summary

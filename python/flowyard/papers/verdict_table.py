@@ -22,7 +22,7 @@ MOST = 20
 
 
 def print_again(folder: Path, *, as_json: bool = False) -> None:
-    """What `flowyard paper run` said at its end; as JSON its claims.json and papers.json.
+    """Prints the verdicts of an earlier `flowyard paper run`; as JSON its claims.json and papers.json.
 
     Raises:
         UserError: The folder's files are damaged.
@@ -89,7 +89,7 @@ def _by_id(entry: Mapping[str, Any]) -> list[str | int]:
 
 
 def _why(entry: Mapping[str, Any], says: str | None, known: str | None) -> str:
-    """What a claim that fails says, why it fails, and whether it does so at full scale, too, as published."""
+    """Line for a claim that fails: its text, the reason, and the published verdict at full scale."""
     parts = [f"{says.rstrip('.')}."] if says else []
     parts += [f"{marked(entry)}: {entry['reason']}" if entry["reason"] else f"{marked(entry)}."]
     parts += [f"Published at full scale: {known}."] if known else []

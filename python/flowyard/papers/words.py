@@ -43,7 +43,7 @@ def _number(value: float, digits: int) -> str:
 
 
 def shown(entry: Mapping[str, Any], name: str) -> str:
-    """What an entry of claims.json, or one of its readings, has as "measured" or "expected"."""
+    """The "measured" or "expected" value of an entry of claims.json, or of one of its readings."""
     return worded(entry[name], entry.get("unit"))
 
 

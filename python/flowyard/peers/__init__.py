@@ -67,7 +67,7 @@ class Comparison:
     matched: Matched
 
     def notes(self) -> list[str]:
-        """What is to be known about the comparison."""
+        """Remarks on the comparison."""
         ends = "" if self.acked else ", ours with the last byte at the receiver"
         whose = "times" if self.acked else f"times of {self.peer}"
         notes = [f"{whose} end with the last acknowledgement at the sender{ends}"]

@@ -79,7 +79,7 @@ class Registered:
         return getattr(self.cls, verb) is not getattr(KINDS[self.kind].base, verb)
 
     def refusal(self, settings: str) -> str | None:
-        """What is wrong with settings, as JSON."""
+        """Errors in settings, as JSON."""
         try:
             inspect.signature(self.cls).bind(**json.loads(settings))
         except TypeError as error:
@@ -91,7 +91,7 @@ class Registered:
         return None
 
     def described(self) -> str:
-        """What run.json says of it, as JSON, before its costs."""
+        """Its entry in run.json, as JSON, before its costs."""
         try:
             file: str | None = inspect.getsourcefile(self.cls) or inspect.getfile(self.cls)
         except (OSError, TypeError):
@@ -108,7 +108,7 @@ class Registered:
         return json.dumps(about)
 
     def failure(self, verb: str, now_ps: int, error: BaseException) -> BaseException:
-        """What is raised for an error in a verb."""
+        """The exception to raise for an error in a verb."""
         return failures.failure(self.cls, verb, now_ps, error)
 
     def _refuse_misspelt(self) -> None:

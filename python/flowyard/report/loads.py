@@ -55,7 +55,7 @@ def plain(words: str) -> str:
 
 
 def footnote(reasons: Iterable[tuple[str, str]]) -> str:
-    """What the mark in a table says, by the place and the reason of each marked point; empty if none is marked."""
+    """Footnote of the mark in a table, by the place and the reason of each marked point; empty without marks."""
     found = list(reasons)
     shown = [f"{place}: {why}" if place else why for place, why in found[:MOST_REASONS]]
     more = [f"and {len(found) - MOST_REASONS:,} more points"] if len(found) > MOST_REASONS else []

@@ -1,4 +1,4 @@
-"""What notebooks show of results and scenarios: small HTML, everything in it escaped."""
+"""Views of results and scenarios in notebooks: small HTML, everything in it escaped."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -24,7 +24,7 @@ def of_table(table: "Table") -> str:
 
 
 def of_result(result: "Result") -> str:
-    """What the command line prints at the end of a run, and which tables there are."""
+    """The summary of a run, as the command line prints it, and the names of its tables."""
     from flowyard.report.run.summary import LEGEND, sizes_table, summary_table
 
     name = str(result.summary["scenario"].get("name") or "run")

@@ -332,7 +332,7 @@ def _too_short(run: Run) -> str:
 
 
 def missing_time_ps(run: Run) -> tuple[int | None, int | None]:
-    """What the first flow to end would still have needed when the run ended, in ps.
+    """Time that the first flow to end still needed when the run ended, in ps.
 
     Returns:
         A lower bound: its missing payload at the rate of the fastest host's link. And an estimate: at its own mean

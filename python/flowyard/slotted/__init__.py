@@ -31,7 +31,7 @@ TABLES = ("flows", "schedule")
 
 
 class Result:
-    """What a run on the slotted link leaves.
+    """Results of a run on the slotted link.
 
     Attributes:
         flows: A row a flow.

@@ -1,4 +1,4 @@
-"""What is allowed and probably not meant in the scenarios of a sweep, said before they run, once for each field.
+"""Advice on the scenarios of a sweep before they run: settings probably not meant, once for each field.
 
 report/sweep/notices.py says the same of the runs that are done.
 """

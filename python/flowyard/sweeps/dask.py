@@ -103,7 +103,7 @@ def compute(task: Task, engine: str) -> tuple[str, list[str], dict[str, bytes]]:
 
 
 def _name(task: Task) -> str:
-    """What the cluster calls a run."""
+    """Name of a run on the cluster."""
     return f"flowyard-{task.key}"
 
 
@@ -131,7 +131,7 @@ def _keep(future: Any, task: Task, store: Store, tally: Outcomes, overall: Overa
 
 
 def _in_short(error: Exception) -> Exception:
-    """What to say of a run that failed: of workers that died in our own words."""
+    """Message for a run that failed; for workers that died, one of our own."""
     from distributed import KilledWorker
 
     if not isinstance(error, KilledWorker):
@@ -184,7 +184,7 @@ def _connected(cluster: Any) -> Iterator[Any]:
 
 
 def _shown(given: Any) -> str:
-    """What was given as a cluster, in a message."""
+    """Description of the given cluster, for messages."""
     text = repr(given)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -230,7 +230,7 @@ def _same_engine(client: Any, address: str) -> None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """What matters of distributed's log is said in our own words."""
+    """Silences distributed's log, whose relevant events have messages of our own."""
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:

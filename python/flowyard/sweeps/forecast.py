@@ -38,7 +38,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 class Forecast(NamedTuple):
-    """What is to come.
+    """Forecast of a sweep.
 
     Attributes:
         folder: Where the results will be.
@@ -108,7 +108,7 @@ def of(
     shard: tuple[int, int] = (1, 1),
     threads: int | None = None,
 ) -> Forecast:
-    """What is to come of a plan, or of a shard of it as `sweeps.execute` takes it. Nothing is written.
+    """Forecast of a plan, or of a shard of it as `sweeps.execute` takes it. Nothing is written.
 
     Raises:
         UserError: Some point cannot be run, or needs more than run.memory_limit or run.work_limit.
@@ -212,6 +212,6 @@ def _from_trials(
 
 
 def _bytes(result: Result, sample_rows: int) -> float:
-    """What a run leaves on disk, by what its beginning would."""
+    """Disk space of a run, extrapolated from its beginning."""
     summary = len(json.dumps(result.summary, indent=2))
     return summary + (len(result.flows) + len(result.links)) * FLOW_BYTES + sample_rows * SAMPLE_BYTES

@@ -9,7 +9,7 @@ from flowyard.sweeps.task import Task
 
 @dataclass
 class Outcomes:
-    """What became of the tasks of a call.
+    """Outcomes of the tasks of a call.
 
     Attributes:
         before: Runs that were there already.

@@ -1,4 +1,4 @@
-"""What a sweep is to run: a base scenario, axes, replicas; from a TOML file or made in Python.
+"""The plan of a sweep: a base scenario, axes, replicas; from a TOML file or made in Python.
 
     scenario = "web-search-ndp"            # a file beside this one, a packaged scenario, or a whole table
     replicas = 5                           # run.replica = 0 to 4
@@ -102,7 +102,7 @@ class Axis:
 
     @property
     def values(self) -> list[Any]:
-        """What the axis's column says at each place."""
+        """Values of the axis's column."""
         if self.labels:
             return list(self.labels)
         if self.scenarios:
@@ -196,7 +196,7 @@ class Plan:
             raise UserError(f"{path} is no sweep:\n{textwrap.indent(str(error), '  ')}") from None
 
     def header(self) -> dict[str, Any]:
-        """What sweep.json says besides the runs."""
+        """Entries of sweep.json besides the runs."""
         header = _header(self.name, {axis.name: axis.values for axis in self.axes}, self.replicas)
         return header | ({"metrics": list(self.metrics)} if self.metrics else {})
 
@@ -281,7 +281,7 @@ class ModelPlan:
     name: str = "model"
 
     def header(self) -> dict[str, Any]:
-        """What sweep.json says besides the runs."""
+        """Entries of sweep.json besides the runs."""
         return _header(self.name, {name: list(values) for name, values in self.axes.items()}, self.replicas)
 
     def tasks(self) -> list[Task]:
@@ -300,7 +300,7 @@ class ModelPlan:
 
 
 def _not_metrics(names: Sequence[str]) -> list[str]:
-    """What is wrong with a choice of metrics."""
+    """Errors in a choice of metrics."""
     if not isinstance(names, list | tuple):
         return [f'metrics: {names!r}; use a list, such as ["slowdown_p99"]']
     problems = [f"metrics: {name} stands there twice" for name in {*map(str, names)} if names.count(name) > 1]
@@ -488,7 +488,7 @@ def _problems(wrong: Sequence[tuple[str, str]], points: int) -> str:
 
 
 def _value_names(values: Sequence[Any], axis: str) -> list[Any]:
-    """What the values of an axis are called: each variant by its name, and by its fields where several share one."""
+    """Labels of an axis's values: each variant's name, and its fields where several share one."""
     names = [_value_name(value, axis) for value in values]
     places: dict[str, list[int]] = {}
     for i, name in enumerate(names):

@@ -91,7 +91,7 @@ class Store:
         return os.path.lexists(self.runs / key)
 
     def damage(self, key: str) -> str:
-        """What is wrong with a run that is there; nothing, if it is whole."""
+        """Damage of a stored run; empty if it is whole."""
         try:
             run_files.whole(self.runs / key)
         except UserError as error:

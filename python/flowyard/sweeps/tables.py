@@ -300,7 +300,7 @@ class Sweep(Displayed):
         return UserError(f"{self.folder}: no run is done yet; the sweep's own command goes on with it")
 
     def summaries(self) -> dict[str, dict[str, Any]]:
-        """What run.json says, by run."""
+        """The run.json of each run."""
         keys = self.runs.filter("done")["run"]
         return {key: run_files.status(self.path(key)) for key in keys}
 

@@ -80,7 +80,7 @@ def srjf_against(
 
 
 def left(sizes: Mapping[int, int], slots: Sequence[int]) -> list[int]:
-    """What the flow that each slot serves has left before it; -1 where there is none."""
+    """Remaining size of the flow that each slot serves, before the slot; -1 in idle slots."""
     rest = dict(sizes)
     found = []
     for flow in slots:

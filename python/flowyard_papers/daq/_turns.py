@@ -15,7 +15,7 @@ _SIDES = ((URGENT, OTHER), (LONG,))
 
 @dataclass(frozen=True)
 class Turns:
-    """What a port remembers besides its queues: two deficits and whose turn it is, short or long; nothing of any flow.
+    """State of a port besides its queues: two deficits, and the turn of short or long; none of any flow.
 
     Attributes:
         quanta: Bytes that each class gets when its turn comes.

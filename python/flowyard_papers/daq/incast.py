@@ -84,7 +84,7 @@ def _daq_is_ahead(runs: pl.DataFrame) -> Judgement:
 
 
 def _ends(scheme: str, rule: str) -> Callable[[pl.DataFrame], Judgement]:
-    """What a scheme has with the most senders; and what a fluid model of its rule has, by the same deadlines."""
+    """Results of a scheme with the most senders, and of a fluid model of its rule under the same deadlines."""
 
     def judged(runs: pl.DataFrame) -> Judgement:
         if lacking := judges.missing(runs, (scheme,)):

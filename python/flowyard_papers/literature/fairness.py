@@ -1,4 +1,4 @@
-"""Who gets how much when one host is the target or the source of all: incast, outcast, and the reverse.
+"""Shares of flows when one host is the target or the source of all: incast, outcast, and the reverse.
 
 On a fat-tree of 16 hosts all 15 others send to one, without an end. One sender is in the receiver's rack, two are in
 its pod, twelve in other pods. Under TCP with drop-tail ports the near one is to get least: it has a port of the last

@@ -124,7 +124,7 @@ def _slowest_of(rows: pl.DataFrame) -> Judgement:
 
 
 def _each(rows: pl.DataFrame) -> str:
-    """What befalls the transfers of a run, the fastest first; means over the runs."""
+    """Transfers of a run, the fastest first; means over the runs."""
     place = pl.col("received_s").rank("ordinal").over("replica").alias("place")
     means = rows.group_by(place).agg(pl.col("received_s", "drops", "timeouts").mean()).sort("place")
     said = (

@@ -105,7 +105,7 @@ def plans(
 
 
 def compare(*, quench: bool, **point: Any) -> pl.DataFrame:
-    """What each scheme makes of the same servers: a row a scheme.
+    """Results of each scheme on the same servers: a row per scheme.
 
     Args:
         quench: Whether D3 with it is run, too.

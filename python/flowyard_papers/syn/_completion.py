@@ -1,4 +1,4 @@
-"""What a run of the data centre says of its flows: completion times, throughput, fairness; a row a run."""
+"""Flows of a run of the data centre: completion times, throughput, fairness; a row per run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -68,7 +68,7 @@ def runs(
 def measured(
     flows: pl.DataFrame, start_ps: int, end_ps: int, until_ps: int, *, lengths: str, incast: bool
 ) -> dict[str, Any]:
-    """What the flows of a run say that start in a window.
+    """Metrics of the flows of a run that start in a window.
 
     Args:
         flows: Of flows.parquet.

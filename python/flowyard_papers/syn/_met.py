@@ -1,4 +1,4 @@
-"""What packets meet at the ports of spines, from captures of the cables between leaves and spines.
+"""Queues at the ports of spines, from captures of the cables between leaves and spines.
 
 OMNeT++, with which the paper measured, records the length of a queue whenever it changes. The mean of such a record is
 of what packets meet, not of time: a queue that is empty for long and then gets many packets at once counts by packets.

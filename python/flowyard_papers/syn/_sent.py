@@ -1,4 +1,4 @@
-"""What servers have sent, from captures of their cables: which packet began when, and when queues filled and emptied.
+"""Packets sent by servers, from captures of their cables: start times, and busy periods of queues.
 
 All packets are 1500 B and their frame, on links of 1 Gbps that are 0.5 us long. Captures have nanoseconds, cut.
 """

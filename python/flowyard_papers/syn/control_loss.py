@@ -1,4 +1,4 @@
-"""What it costs that messages of control are lost, under SYN and ASY.
+"""Cost of lost control messages under SYN and ASY.
 
 Leave that is lost leaves a slot of a server empty, and the controller hears of it after the timeout of 200 us; a rate
 that is lost leaves the old one in force until it is sent again. No packet is lost or sent twice. Mean FCT over that

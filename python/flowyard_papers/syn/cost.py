@@ -1,4 +1,4 @@
-"""What a controller takes: the time of a slot under SYN and of an update under ASY, for 120 to 4,096 servers.
+"""Processor time of a controller: a slot under SYN, an update under ASY, for 120 to 4,096 servers.
 
 The left panel has processor time for each decision beside the real length of a slot at 1 Gbps, 12.3 us: above that line
 one core cannot keep up with SYN. The right one has how many seconds of one core a second of the data centre takes, by

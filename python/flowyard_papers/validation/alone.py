@@ -143,7 +143,7 @@ def store_and_forward(path: Sequence[Hop], packets: Sequence[int]) -> int:
 
 
 def least(path: Sequence[Hop], packets: Sequence[int]) -> int:
-    """What no order, and no spreading over paths between the hosts' links, can beat.
+    """Lower bound for every order and every choice of paths between the hosts' links.
 
     All packets cross the first link, one after the other, and the last link; before and behind it the smallest one
     needs its time.

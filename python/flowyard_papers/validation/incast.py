@@ -98,7 +98,7 @@ def tables(sweeps: Sweeps) -> Tables:
 
 
 def _due(series: str, senders: int, size: int) -> dict[str, int]:
-    """What arithmetic says of a run."""
+    """Values of a run by arithmetic."""
     payload, header = FRAMES[SERIES[series][0]]
     packets = cut(size, payload, header)
     carried = senders * sum(wire_ps(packet, RATE_BPS) for packet in packets) + 2 * DELAY_PS

@@ -23,11 +23,11 @@ COLOURS = 8
 
 
 class Labelled(Protocol):
-    """What curves are drawn of: a run, or a peer's flows."""
+    """A source of curves: a run, or a peer's flows."""
 
     @property
     def label(self) -> str:
-        """What the report calls it."""
+        """Label in the report."""
 
     @property
     def measured(self) -> pl.DataFrame:
@@ -209,7 +209,7 @@ def spec_of(
 
 
 def labels_of(runs: Sequence[Labelled]) -> list[str]:
-    """What the runs are called."""
+    """Labels of the runs."""
     return [run.label for run in runs]
 
 

@@ -141,7 +141,7 @@ class _Cell:
         )
 
     def numbers(self) -> dict[str, Any]:
-        """What the cell shows: the largest of its links in each number."""
+        """Values of a cell: the largest of its links in each number."""
         order = ("trouble", "queue_max_bytes", "utilisation")
         count = self.links.height
         worst = (self.links.sort(*order, descending=True) if count > 1 else self.links).row(0, named=True)

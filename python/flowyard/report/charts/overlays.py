@@ -1,4 +1,4 @@
-"""What is drawn over the data of a chart: the times of faults, and the lengths at which queues act."""
+"""Overlays of charts: times of faults, and thresholds of queues."""
 
 import re
 from collections.abc import Callable, Sequence

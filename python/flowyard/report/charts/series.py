@@ -1,4 +1,4 @@
-"""What was sampled, over time: queues and utilisation of links, windows and rates of flows.
+"""Samples over time: queues and utilisation of links, windows and rates of flows.
 
 A page holds the series of a few links and flows, chosen here: all that were sampled if they are few, else those that
 come out worst. The measuring window, or the whole run, is cut into spans of equal length. Of each, the least and the

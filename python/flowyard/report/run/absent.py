@@ -1,4 +1,4 @@
-"""What a page of runs does not show, with the reasons: parts that a run has nothing for."""
+"""Parts that a page of runs omits for lack of data, with the reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

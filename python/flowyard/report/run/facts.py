@@ -1,4 +1,4 @@
-"""What was run: the scenarios side by side, with what differs."""
+"""Facts of runs: the scenarios side by side, with their differences."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ class Fact:
 
 
 def faults(run: "Run") -> list[Cell]:
-    """What went wrong in the network: when and how, and to what."""
+    """Faults of the network: time, kind and place."""
     return [fault(run, event) for event in run.faults]
 
 
@@ -80,7 +80,7 @@ RARE = {
 
 
 def facts(runs: Sequence["Run"]) -> list[Fact]:
-    """What was set, for each run."""
+    """Settings of each run."""
 
     def row(name: str, title: str, cell: Callable[["Run"], Cell]) -> Fact:
         return Fact(name, title, [cell(run) for run in runs])
@@ -135,7 +135,7 @@ def facts(runs: Sequence["Run"]) -> list[Fact]:
 
 
 def costs(runs: Sequence["Run"]) -> list[Fact]:
-    """What came of it and what it took, for each run."""
+    """Ending and cost of each run."""
 
     def row(name: str, title: str, cell: Callable[["Run"], str]) -> Fact:
         return Fact(name, title, [Cell(cell(run)) for run in runs], compared=False)

@@ -96,7 +96,7 @@ def deadlines(runs: Sequence[Run]) -> list[Figure]:
 
 @dataclass(frozen=True)
 class Choice:
-    """What charts show one of at a time: its name, their parameter, values with their names, the charts, a remark."""
+    """A choice of charts: name, parameter, values with their names, the charts, a remark."""
 
     what: str
     parameter: str
@@ -106,7 +106,7 @@ class Choice:
 
 
 def over_time(runs: Sequence[Run]) -> tuple[list[Figure], list[Choice]]:
-    """What was sampled: charts, and the choices of a link and of a flow. Nothing if nothing was."""
+    """Sampled series: charts, and the choices of a link and of a flow; None without samples."""
     missing = why(runs, reasons.no_samples)
     found, choices = [], []
     faulty = "Shaded: faults." if any(run.faults for run in runs) else ""

@@ -1,4 +1,4 @@
-"""What a reader must know before believing a number: runs that did not end well, and what is missing from them."""
+"""Warnings on a page of runs: runs that did not end well, and data that they lack."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

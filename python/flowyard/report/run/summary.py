@@ -31,7 +31,7 @@ COMPLETION = (
 
 
 def tell(result: "Result", folder: Path) -> None:
-    """What there is to say of a run that has ended and is in its folder."""
+    """Prints the summary of a run that has ended and is in its folder."""
     show(summary_table(result, title=str(result.summary["scenario"].get("name") or folder.name)))
     if (sizes := sizes_table(result)) is not None:
         show(sizes)

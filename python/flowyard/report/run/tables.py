@@ -130,7 +130,7 @@ def faults(runs: Sequence[Run]) -> list[Group]:
 
 
 def deadlines(runs: Sequence[Run]) -> list[Group]:
-    """What became of flows with deadlines: all, then by traffic entry if there are several; nothing if none has one.
+    """Flows with deadlines: all, then by traffic entry if there are several; no rows without deadlines.
 
     Cells: flows with a deadline, application throughput, late, abandoned, unfinished, lateness p50 and p99, inversions.
     """
@@ -150,7 +150,7 @@ def deadlines(runs: Sequence[Run]) -> list[Group]:
 
 
 def losses(runs: Sequence[Run]) -> list[Metric]:
-    """What went wrong with packets, whole runs: a row a counter. Shares are of the data packets sent."""
+    """Losses and retransmissions of whole runs: one row per counter. Shares are of the data packets sent."""
     counters = [run.counters for run in runs]
     sent = [int(run.flows["packets_sent"].sum()) for run in runs]
 
@@ -233,7 +233,7 @@ def worst(run: Run, count: int = 10) -> list[LinkRow]:
 
 
 def zeros(run: Run) -> list[tuple[str, str]]:
-    """What is zero in the run's losses, and why: keys of terms.TERMS, and reasons."""
+    """Zero counters among the run's losses: keys of terms.TERMS, and reasons."""
     return [(term, reason) for term, why in reasons.ZERO.items() if (reason := why(run))]
 
 

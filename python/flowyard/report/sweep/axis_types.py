@@ -46,7 +46,7 @@ class AxisType:
 
 
 def axis_type(values: Sequence[Any]) -> AxisType:
-    """What the values of an axis are."""
+    """The type of an axis with these values."""
     labels = [value_label(value) for value in values]
     if is_numeric(values):
         return AxisType(labels, list(values))

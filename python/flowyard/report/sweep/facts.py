@@ -1,4 +1,4 @@
-"""What was swept: the axes, and the scenarios of all points put into one."""
+"""Facts of a sweep: its axes, and the scenarios of all points merged into one."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -72,12 +72,12 @@ class Layout:
 
     @functools.cached_property
     def places(self) -> dict[str, AxisType]:
-        """What the values of each axis are."""
+        """Type of each axis."""
         return {name: axis_type(values) for name, values in self.values.items()}
 
     @functools.cached_property
     def slots(self) -> dict[str, str]:
-        """What the fields of each axis are called: those of axes may be anything."""
+        """Names of the fields of each axis: the axes' own names may be anything."""
         if self.first is not None:
             return self.first.slots
         named = {self.x: "x"} | ({self.colour: "line"} if self.colour else {})
@@ -102,7 +102,7 @@ class Layout:
 
     @property
     def title(self) -> str:
-        """What is along x."""
+        """The axis along x."""
         return self.against.name if self.against else self.x
 
     @property
@@ -112,7 +112,7 @@ class Layout:
 
     @property
     def lines(self) -> list[str]:
-        """What each colour stands for; one text without meaning if there is no such axis."""
+        """Labels of the colours; one empty text if there is no such axis."""
         return self.places[self.colour].labels if self.colour else [""]
 
 
@@ -205,7 +205,7 @@ def chart(
 # Checking its parts takes altair most of the time of a report.
 @functools.lru_cache(maxsize=16)
 def _frame(plan: Layout, chosen: str, marked: bool) -> charts.Spec:
-    """What the charts of all metrics have in common: all but the rows, the axis of the metric and its name.
+    """The common part of all metrics' charts: all but the rows, the axis of the metric and its name.
 
     With `marked`, points that are not in a steady state are hollow.
     """
@@ -388,7 +388,7 @@ def by_choice(names: Sequence[str], values: Sequence[Any], chosen: str) -> Any:
 
 
 def _ends(rows: list[dict[str, Any]], metric: Metric, logarithmic: bool) -> list[float]:
-    """What the axis is to hold, the axis's own least value first."""
+    """Values that the axis has to include, its own least value first."""
     means = [row["mean"] for row in rows]
     least, most = min(means), max(means)
     if metric.most < math.inf and least > 0.5 * metric.most:

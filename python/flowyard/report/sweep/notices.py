@@ -1,4 +1,4 @@
-"""What a reader must know before believing a number of a sweep: runs that are missing, did not end well, or are few."""
+"""Warnings on a sweep's page: runs that are missing, did not end well, or are few."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -40,7 +40,7 @@ def _violations(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> It
 
 
 def _advice(summaries: Summaries) -> Iterator[Notice]:
-    """What is allowed and probably not meant, once for each field."""
+    """Settings that are allowed and probably not meant, once for each field."""
     pieces: dict[str, list[Mapping[str, str]]] = {}
     for summary in summaries.values():
         for piece in summary.get("advice") or ():

@@ -41,7 +41,7 @@ def points_table(sweep: Sweep) -> TextTable:
 
 
 def unsteady(sweep: Sweep) -> str:
-    """What the mark of points says: which are not in a steady state, in how many of their runs, and why the first."""
+    """Footnote of marked points: those not in a steady state, in how many of their runs, and the first reason."""
     found = []
     axes, replicas = list(sweep.axes), pl.len()
     metrics = sweep.metrics.with_columns(replicas=replicas.over(axes) if axes else replicas)

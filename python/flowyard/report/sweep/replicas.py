@@ -1,4 +1,4 @@
-"""What replicas of one scenario say together: means with their intervals, and how far single runs are apart."""
+"""Replicas of one scenario: means with intervals, and the differences between single runs."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ SHOWN = (
 
 
 def tell(sweep: Sweep, tally: Outcomes, *, as_json: bool) -> None:
-    """What there is to say of replicas that have ended, by the tally of the call that ran them."""
+    """Prints replicas that have ended, by the outcomes of the call that ran them."""
     done, planned = int(sweep.runs["done"].sum()), len(sweep.runs)
     unsteady = sum(bool(unstable_of(summary)) for summary in sweep.summaries().values())
     if as_json:
