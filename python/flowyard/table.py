@@ -1,7 +1,7 @@
 """Tables of results: any Arrow consumer reads one, and each is a Parquet file in a run's folder.
 
 The engine hands its columns over without a copy. polars writes and reads the files. A file keeps the unit and the
-meaning of each column (in its Arrow schema) and where it comes from (version, seed, digest), for whoever reads it
+meaning of each column (in its Arrow schema) and where it comes from (version, seed, digest), for readers
 without Flowyard.
 """
 

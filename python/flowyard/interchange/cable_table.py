@@ -24,7 +24,7 @@ _LOOKED_AT = 50
 
 
 def read(source: Source, columns: Sequence[Column] | None = None, **options: Any) -> Network:
-    """The network; without columns they are those of the line of names, or told by their units.
+    """The network; without columns they are those of the line of names, or identified by their units.
 
     Args:
         source: The text.

@@ -68,7 +68,7 @@ def export(
         to: The format, one of FORMATS.
         overrides: Fields to change, by their path.
         entry: For a CDF, the traffic entry whose sizes are meant; may be left out if there is one only.
-        progress: Told how many flows are written.
+        progress: Called with the number of flows written.
     """
     if to not in FORMATS:
         raise UserError(f"{shown(to)} is not a format; formats are {', '.join(FORMATS)}")

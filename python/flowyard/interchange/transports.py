@@ -46,7 +46,7 @@ def known(name: str) -> str:
 
 
 def by_default(files: Sequence[str]) -> str:
-    """The note of a scenario whose transport nobody has named."""
+    """The note of a scenario whose transport no option names."""
     from_hpcc = any(name.startswith(("hpcc", "rdma", "conweave")) for name in files)
     other = "; dcqcn is the nearest to what HPCC's ns-3 code runs" if from_hpcc else ""
     return f"hosts run {DEFAULT}, which no file says: --transport changes it{other}"

@@ -25,7 +25,7 @@ class Row:
 
     Attributes:
         claim: What is claimed.
-        badge: The verdict with what it has to be told from: quick, arithmetic, which kind of FAIL.
+        badge: The verdict with its distinctions: quick, arithmetic, which kind of FAIL.
         mark: The class of the badge.
         measured: The value.
         expected: What would pass.

@@ -1,6 +1,6 @@
 """Records of a pcap file of a run under a transport of the simulator's own, which is captured as UDP.
 
-What the words of a packet's header mean, its transport says; `docs/results.md` has the format of captures.
+The transport defines the words of a packet's header; `docs/results.md` has the format of captures.
 """
 
 from pathlib import Path

@@ -55,7 +55,7 @@ def run(
     """Makes all figures of a selection and judges its claims.
 
     What an earlier call left is used again. Verdicts and gallery are written after each figure, so that there is
-    something to look at early. At full scale it is told what the figures will take, and in the end what they took.
+    something to look at early. At full scale the predicted and, at the end, the measured costs are printed.
 
     Args:
         selection: What to make.
@@ -63,7 +63,7 @@ def run(
         folder: A new one, or that of an earlier call with the same selection and scale.
         workers: Runs at a time on this machine.
         cluster: Address of a Dask scheduler.
-        say: Told what is being done.
+        say: Called with a line on each step.
 
     Raises:
         UserError: The folder holds something else.
@@ -135,7 +135,7 @@ def compute(
         figure: Which.
         scale: quick or full.
         folder: The figure's own.
-        made: Told about the runs and what all took.
+        made: Receives the runs and their costs.
         workers: Runs at a time on this machine.
         cluster: Address of a Dask scheduler.
     """

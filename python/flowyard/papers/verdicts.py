@@ -21,7 +21,7 @@ NOBODY = "no figure of the gallery checks this yet"
 
 @dataclass(frozen=True)
 class Read(Mapping[str, pl.DataFrame]):
-    """Tables that remember which of them a judge read.
+    """Tables that record which of them a judge read.
 
     Attributes:
         tables: All of them.

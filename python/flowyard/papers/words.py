@@ -48,7 +48,7 @@ def shown(entry: Mapping[str, Any], name: str) -> str:
 
 
 def marked(entry: Mapping[str, Any], *, quick: bool = False) -> str:
-    """The verdict of such an entry with what it has to be told from.
+    """The verdict of such an entry with its distinctions.
 
     A PASS of arithmetic or of an expectation of ours says so, and so does each kind of FAIL.
 

@@ -167,7 +167,7 @@ class Step(NamedTuple):
 
 
 class _ClosedError(BaseException):
-    """Ends a run from within; no mistake of anybody's."""
+    """Ends a run from within; not an error."""
 
 
 class Environment:

@@ -104,7 +104,7 @@ def of_sweep(sweep: Sweep) -> list[Listed]:
 
 
 def of_folder(folder: Path) -> list[Listed]:
-    """The runs, sweeps and folders of runs in a folder, by name; what differs is told of the runs of one scenario.
+    """The runs, sweeps and folders of runs in a folder, by name; runs of one scenario have their differences.
 
     Raises:
         UserError: There are none.

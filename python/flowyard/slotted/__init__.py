@@ -107,7 +107,7 @@ def run(
         overrides: Fields to change, by their path: {"discipline": "pdq", "run.slots": 10000}.
         discipline: One of your own, in place of the configuration's: a function that is asked in each slot in
             which something may change. It is some hundred times slower than those in Rust.
-        progress: Told the number of slots done, now and then; raising KeyboardInterrupt ends the run early.
+        progress: Called with the number of slots done, now and then; raising KeyboardInterrupt ends the run early.
 
     Raises:
         ScenarioError: The configuration cannot be run; the text names every problem.

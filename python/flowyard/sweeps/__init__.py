@@ -101,7 +101,7 @@ def execute(
         cluster: A Dask cluster: see `sweep`.
         shard: (i, n): the i-th of n parts, from 1.
         update: Let a folder of another plan follow this one.
-        announce: Told in a sentence what is to be done.
+        announce: Called with a sentence on the planned runs.
         waiting: Say how far it is only to who sees it and has waited: see progress.Display.
     """
     # Before the runs, which a process that cannot keep their results would compute in vain.

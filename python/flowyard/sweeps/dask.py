@@ -85,7 +85,7 @@ def compute(task: Task, engine: str) -> tuple[str, list[str], dict[str, bytes]]:
     tasks = worker.state.tasks
 
     def wanted(_: object) -> None:
-        """Gives the run up once nobody waits for it: after Ctrl-C there, or when its scheduler is gone."""
+        """Gives the run up once no client waits for it: after Ctrl-C there, or when its scheduler is gone."""
         state = tasks.get(_name(task))
         if state is None or state.state != "executing":
             raise KeyboardInterrupt

@@ -23,7 +23,7 @@ def execute(
 ) -> None:
     """Runs all tasks, some at a time, and keeps each as soon as it is done.
 
-    After Ctrl-C nothing new begins, and what is under way is given up.
+    After Ctrl-C nothing new begins, and active runs are given up.
     """
 
     def one(task: Task) -> Output | None:

@@ -268,7 +268,7 @@ class ModelPlan:
 
     Attributes:
         function: Takes each axis and `replica` by keyword, returns a table; of a module's top level. It must give
-            the same table each time, so it takes its chance from the replica. Its module, and what that
+            the same table each time, so it takes its random numbers from the replica. Its module, and what that
             imports of its package, is part of a run's key.
         axes: Values by the name of the parameter.
         replicas: Repetitions.

@@ -153,7 +153,7 @@ class ModelTask:
     function: Callable[..., "pl.DataFrame"]
 
     def run(self, progress: Callable[[Any], object] | None = None, threads: int | None = None) -> TableOutput:
-        """Calls the function, which has one thread; `progress` is not told about the inside of it."""
+        """Calls the function, which has one thread; `progress` receives nothing from within it."""
         del progress, threads
         return TableOutput(self.function(**self.values, replica=self.replica), self.values)
 

@@ -141,7 +141,7 @@ def _daq_at_30(runs: pl.DataFrame) -> Judgement:
 
 
 def _dctcp(runs: pl.DataFrame) -> Judgement:
-    """Only told: the text quotes 7 % of other work. That all or most are late would be something else."""
+    """Information only: the text quotes 7 % of other work. That all or most are late would be something else."""
     if lacking := judges.missing(runs, (rack.DCTCP,)):
         return lacking
     own = replica_means(runs.filter(scheme=rack.DCTCP), KEYS, ["in_time_pct"])

@@ -31,7 +31,7 @@ SETUPS = (OWN, *chapter.BESIDE)
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
-    """Normal Routing, which leaves nothing to chance, and MDNVR; the former with the other order of ties, too."""
+    """Normal Routing, which is not random, and MDNVR; the former with the other order of ties, too."""
     base = chapter.scenario(chapter.transfers({"pairs": PAIRS}, SIZE_BYTES))
     made = {}
     for name, scheme in PLANS.items():

@@ -156,7 +156,7 @@ def _waits_at_uplinks(tables: Tables) -> Judgement:
 
     Of packets over two links no single value is asked for: one over two links comes 12.8 us after its slot began, one
     over four 16.3 us and its wait at the uplink, so that it is still on the wire to a server when one over two links of
-    the next slot comes there. What share has the least latency is told with the verdict.
+    the next slot comes there. What share has the least latency is reported with the verdict.
     """
     found = {}
     for traffic in (UNIFORM, BETWEEN):

@@ -1,6 +1,6 @@
 """A sweep's charts as Vega-Lite data: a metric over one axis, with the confidence interval of each mean.
 
-One axis is along x, one is told by colour, and of every further one the page lets the reader choose a value: the
+One axis is along x, one has colours, and of every further one the page lets the reader choose a value: the
 charts have a parameter pick0, pick1 ... for each. Which axis is along x the reader may choose, too: the rows of a chart
 are the same for all these layouts. A chart may show one of several tables at a time, chosen by a parameter: groups of
 flows, or kinds of packets.
@@ -57,7 +57,7 @@ class Layout:
     Attributes:
         values: The values of each axis that varies.
         x: The axis along x.
-        colour: The axis told by colour, if any.
+        colour: The axis of the colours, if any.
         picks: The axes of which the reader chooses one value.
         first: The layout that the page begins with, by whose parts the fields of rows are called; None of itself.
         against: What stands along x in place of the axis, which then orders the points of a line.
@@ -256,7 +256,7 @@ def _hollow(bare: alt.Chart, plan: Layout, field: str) -> alt.Chart:
 
 
 def line_field(plan: Layout) -> str:
-    """The field of what is told by colour."""
+    """The field of the axis of the colours."""
     return plan.label(plan.colour) if plan.colour else "line"
 
 
