@@ -106,7 +106,7 @@ class Choice:
 
 
 def over_time(runs: Sequence[Run]) -> tuple[list[Figure], list[Choice]]:
-    """Sampled series: charts, and the choices of a link and of a flow; None without samples."""
+    """Sampled series: charts, and the choices of a link and of a flow; both empty without samples."""
     missing = why(runs, reasons.no_samples)
     found, choices = [], []
     faulty = "Shaded: faults." if any(run.faults for run in runs) else ""

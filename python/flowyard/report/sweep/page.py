@@ -291,7 +291,7 @@ def _accepted(means: pl.DataFrame, plans: Sequence[Layout]) -> Figure | None:
 
 
 def _packets(means: pl.DataFrame, plans: Sequence[Layout]) -> list[Figure]:
-    """Fates of packets as shares of the data packets sent, in one chart; None if all arrived."""
+    """Fates of packets as shares of the data packets sent, in one chart; empty if every share is zero."""
     some = {name: metric for name, metric in PACKETS.items() if means[metric.column].max()}
     shown = [Shown(name, means.head(notices.MOST_POINTS), metric) for name, metric in some.items()]
     if not shown:
