@@ -145,16 +145,18 @@ generate: .venv/.dev setup ## Write what is made from the code: the schema, the 
 	$(BIN)/python tools/generate_python.py
 	$(BIN)/python tools/generate_reference.py
 
-# Fifteen seconds. Beside the pictures it writes the sentences below them, which tests compare.
-member-figures: .venv/.dev setup ## Draw the figures of transports, queues, balancers and controllers in docs/images/members
+# Fifteen seconds. Tests compare the sentences.
+member-figures: .venv/.dev setup ## Draw the figures of transports, queues, balancers and controllers, and write the sentences below them
 	$(BIN)/python tools/member_figures.py
 
 .venv/.docs: .venv/.runtime
 	@$(PIP) $$($(NEEDS) docs)
 	@touch $@
 
-# Warnings are errors: a link to a page or a heading that is not there is one.
-docs: .venv/.docs ## Build the documentation as a site: out/docs/index.html
+# Pictures come first, three minutes when none is there. Warnings are errors: a link to a page or a heading that is not
+# there is one.
+docs: .venv/.docs setup ## Draw the pictures, and build the documentation as a site: out/docs/index.html
+	$(BIN)/python tools/draw_figures.py
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky --jobs auto -c docs -d out/.doctrees . out/docs
 	@echo out/docs/index.html
 

@@ -4,6 +4,7 @@ The root of the source is that of the repository, so that the links by which a f
 Nothing is fetched: no intersphinx, no fonts, no scripts from elsewhere.
 """
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +49,9 @@ MENUS = {
     "docs/queues": "queues",
     "docs/reference/README": "reference",
 }
-# Of links, not of pictures: text, path, anchor.
+# Of a figure on a page: name, title. Of a published figure: id, title. Of links, not of pictures: text, path, anchor.
+TITLE = re.compile(r"^\*\*Figure ([a-z0-9-]+)\*\* \(drawn by `make docs`\): (.*)$", re.MULTILINE)
+RESULT = re.compile(r"^### (\S+): (.*)$", re.MULTILINE)
 LINK = re.compile(r"(?<!!)(\[[^\]]*\])\((?!https?:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -56,6 +59,22 @@ def add_menu(_: "Sphinx", docname: str, source: list[str]) -> None:
     """The first page carries the menu, pages of members those of their members."""
     if menu := MENUS.get(docname):
         source[0] += "\n" + (ROOT / "docs" / "site" / f"{menu}.md").read_text(encoding="utf-8")
+
+
+def show_pictures(_: "Sphinx", docname: str, source: list[str]) -> None:
+    """Pages name their figures; here the pictures that tools/draw_figures.py has drawn are in their place."""
+    docs, folder = ROOT / "docs", (ROOT / docname).parent
+
+    def picture(found: re.Match[str], text: str, pattern: str) -> str:
+        paths = sorted(docs.glob(pattern))
+        link = Path(os.path.relpath(paths[0], folder)).as_posix() if paths else ""
+        return f"{text}![{found[1]}: {found[2]}]({link})" if link else found[0]
+
+    source[0] = TITLE.sub(lambda found: picture(found, "", f"images/**/{found[1]}.svg"), source[0])
+    if docname == "docs/results/README":
+        source[0] = RESULT.sub(
+            lambda found: picture(found, f"{found[0]}\n\n", f"results/*/{found[1]}.svg"), source[0]
+        )
 
 
 def link_to_forge(app: "Sphinx", docname: str, source: list[str]) -> None:
@@ -74,5 +93,6 @@ def link_to_forge(app: "Sphinx", docname: str, source: list[str]) -> None:
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("source-read", add_menu)
+    app.connect("source-read", show_pictures)
     app.connect("source-read", link_to_forge)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

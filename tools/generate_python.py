@@ -331,7 +331,7 @@ def description_of(schema: Schema) -> str:
 
 
 def limits(schema: Schema) -> str:
-    """What values are allowed, in words; beside a word, those of the value."""
+    """Allowed values, in words; beside a word, those of the value."""
     schema = {**schema.get("anyOf", [{}])[0], **schema}
     parts = []
     quantity = schema.get("format")

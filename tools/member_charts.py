@@ -73,7 +73,7 @@ def samples(result: fy.Result, series: str) -> pl.DataFrame:
 
 
 def thinned(rows: pl.DataFrame) -> pl.DataFrame:
-    """No more points than can be told apart, each the largest of its neighbours: peaks stay."""
+    """No more points than can be distinguished, each the largest of its neighbours: peaks stay."""
     each = -(-len(rows) // POINTS)
     if each < 2:
         return rows

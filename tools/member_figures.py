@@ -1,7 +1,8 @@
 """A figure on the page of each member: what it is for, measured on the page's own example.
 
-`make member-figures` writes docs/images/members/NAME.svg and, below the figure on its page, the sentence with its
-numbers. The page places a figure: the scenario is the TOML block above it. The list of figures is in member_list.py,
+`make member-figures` writes docs/images/members/NAME.svg, which Git ignores and `make docs` draws too, and, below the
+figure's title on its page, the sentence with its numbers. The page places a figure by a line with its name and title:
+the scenario is the TOML block above it. The list of figures is in member_list.py,
 what can be drawn in member_charts.py. With names, only these are made; with --check nothing is written, and pages whose
 sentences would change are named.
 """
@@ -29,24 +30,27 @@ DIGITS = re.compile(r"(\d\.\d\d)\d+")
 WIDTH = 120
 
 
+def title(figure: Figure) -> str:
+    """The beginning of the line that places a figure. The site has the picture in place of the line (docs/conf.py)."""
+    return f"**Figure {figure.name}** (drawn by `make docs`): "
+
+
 def place(figure: Figure) -> re.Pattern[str]:
-    """Where its page has the figure: the picture, and the sentence below it, if there is one already."""
-    return re.compile(
-        rf"^(!\[[^\]]*\]\([./]*images/members/{figure.name}\.svg\)\n)(?:\n\*(?:[^*]+)\*\n)?", re.MULTILINE
-    )
+    """Where its page has the figure: its line, and the sentence below it, if there is one already."""
+    return re.compile(rf"^({re.escape(title(figure))}.*\n)(?:\n\*(?:[^*]+)\*\n)?", re.MULTILINE)
 
 
 def placed(figure: Figure, text: str, said: str) -> str:
     """The page with that sentence below the figure."""
     found = place(figure).search(text)
     if found is None:
-        raise SystemExit(f"docs/{figure.page}: no figure {figure.name}.svg")
+        raise SystemExit(f"docs/{figure.page}: no line {title(figure)!r}")
     return f"{text[: found.end(1)]}\n{said}\n{text[found.end() :]}"
 
 
 def example(figure: Figure) -> dict[str, Any]:
     """The scenario above the figure on its page."""
-    before, _, _ = (DOCS / figure.page).read_text(encoding="utf-8").partition(f"members/{figure.name}.svg)")
+    before, _, _ = (DOCS / figure.page).read_text(encoding="utf-8").partition(title(figure))
     blocks = [tomllib.loads(block) for block in BLOCK.findall(before)]
     return [block for block in blocks if "traffic" in block][-1]
 
@@ -111,6 +115,17 @@ def picture(figure: Figure, results: Results) -> str:
     return DIGITS.sub(r"\1", file.getvalue())
 
 
+def path(figure: Figure) -> Path:
+    """The picture."""
+    return IMAGES / f"{figure.name}.svg"
+
+
+def draw(figure: Figure, results: Results) -> None:
+    """Writes the picture."""
+    IMAGES.mkdir(exist_ok=True)
+    path(figure).write_text(picture(figure, results), encoding="utf-8")
+
+
 def main() -> int:
     """Makes the figures and sentences, or compares the sentences."""
     names = [name for name in sys.argv[1:] if name != "--check"]
@@ -127,8 +142,7 @@ def main() -> int:
             stale.append(figure.page)
         if not check:
             page.write_text(new, encoding="utf-8")
-            IMAGES.mkdir(exist_ok=True)
-            (IMAGES / f"{figure.name}.svg").write_text(picture(figure, results), encoding="utf-8")
+            draw(figure, results)
     if check and stale:
         print(f"run `make member-figures`: {', '.join(stale)}", file=sys.stderr)
     return int(check and bool(stale))

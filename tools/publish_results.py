@@ -5,10 +5,12 @@ python tools/publish_results.py              only judges what is there and write
 
 docs/results/PAPER/claims.json               a verdict for each claim, judged by the tables that are there
 docs/results/PAPER/results.json              version and scale; of each figure the engines, and what it took
-docs/results/PAPER/FIGURE.svg, FIGURE/*.csv  pictures and their data
-docs/results/README.md                       the gallery, for forges
-docs/results/index.html                      the gallery, for browsers
+docs/results/PAPER/FIGURE/*.csv              the data of its picture
+docs/results/README.md                       verdicts and data of all figures
 docs/results/verdicts.svg                    verdicts by paper, the picture in README.md
+
+The pictures, and the gallery that shows them (index.html), are drawn from the tables by tools/draw_figures.py and are
+not in the repository.
 """
 
 import json
@@ -16,7 +18,7 @@ import math
 import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from flowyard.papers import gallery, overview, running, verdicts
 from flowyard.papers.catalogue import ALL, Paper, Selection, packaged
 from flowyard.papers.figure import Figure, Scale
 from flowyard.papers.judge import NOT_REACHED, Judgement, not_reached
-from flowyard.papers.made import Made
+from flowyard.papers.outcomes import FigureOutcome
 from flowyard.papers.words import FAIL, OPEN, PASS, marked, named, readings, shown
 
 ROOT = Path(__file__).parents[1]
@@ -55,8 +57,7 @@ def main(folders: list[Path]) -> int:
             (RESULTS / paper.id / "claims.json").write_text(as_json(entries), encoding="utf-8")
             print(f"{paper.id}: {verdicts.summary(entries)}")
     (RESULTS / "README.md").write_text(page(_native.__engine__), encoding="utf-8")
-    for name, text in browsed(_native.__engine__).items():
-        (RESULTS / name).write_text(text, encoding="utf-8")
+    (RESULTS / PICTURE).write_text(bars(), encoding="utf-8")
     readme = ROOT / "README.md"
     summed = with_summary(readme.read_text(encoding="utf-8"), _native.__engine__)
     readme.write_text(summed, encoding="utf-8")
@@ -76,8 +77,6 @@ def publish(paper: Paper, folder: Path, about: Mapping[str, Any]) -> None:
         (to / name).mkdir(parents=True)
         for table in sorted((folder / name).glob("*.csv")):
             shutil.copy(table, to / name)
-        if (folder / name / "figure.svg").exists():
-            shutil.copy(folder / name / "figure.svg", to / f"{name}.svg")
     path = to / "results.json"
     before = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.exists() else {}
     engines = {"engine": about["engine"], "verified": about["engine"]}
@@ -154,18 +153,24 @@ def sentence() -> str:
     )
 
 
-def browsed(engine: str) -> dict[str, str]:
-    """The gallery for browsers, and its picture: files by name. They refer to the figures that are published.
+def bars() -> str:
+    """The picture of verdicts by paper, an SVG."""
+    return overview.picture([(paper.id, verdicts.summary(entries)) for paper, entries, _ in published()])
+
+
+def browsed(engine: str, without: Container[str] = ()) -> str:
+    """The gallery for browsers: it refers to the tables that are published, and to pictures beside them.
 
     Args:
         engine: Under which the page is written.
+        without: Ids of figures that have no picture.
     """
     papers = published()
     figures = tuple((paper, figure) for paper, _, _ in papers for figure in paper.figures)
     claims = tuple(claim for paper, _, _ in papers for claim in paper.register.claims.values())
     abouts = {figure: one for _, _, about in papers for figure, one in about["figures"].items()}
     made = {
-        figure.id: Made(
+        figure.id: FigureOutcome(
             runs=abouts[figure.id]["runs"],
             endings=abouts[figure.id]["endings"],
             tables=_tables(paper, figure),
@@ -176,9 +181,10 @@ def browsed(engine: str) -> dict[str, str]:
 
     def files(paper: Paper, figure: Figure) -> gallery.Files:
         note = _made(abouts[figure.id]) if figure.id in abouts else ""
-        return gallery.Files(f"{paper.id}/{figure.id}.svg", f"{paper.id}/{figure.id}", note=note)
+        picture = "" if figure.id in without else f"{paper.id}/{figure.id}.svg"
+        return gallery.Files(picture, f"{paper.id}/{figure.id}", note=note)
 
-    html = gallery.page(
+    return gallery.page(
         Selection(ALL, tuple(paper for paper, _, _ in papers), figures, claims),
         Scale.FULL,
         made,
@@ -189,8 +195,6 @@ def browsed(engine: str) -> dict[str, str]:
         current=currency(engine).replace("`", ""),
         footer=f"Flowyard {_native.__version__}. Each figure names the engine that made it.",
     )
-    bars = [(paper.id, verdicts.summary(entries)) for paper, entries, _ in papers]
-    return {"index.html": html, PICTURE: overview.picture(bars)}
 
 
 def _tables(paper: Paper, figure: Figure) -> list[str]:
@@ -299,15 +303,17 @@ def engine_of(text: str) -> str:
 
 
 def page(engine: str) -> str:
-    """docs/results/README.md: the gallery for who reads on the web, written under an engine."""
+    """docs/results/README.md: verdicts and data of each figure, written under an engine."""
     lines = [
         "# Results",
         "",
         "Written by tools/publish_results.py from `flowyard paper run PAPER --scale full`; not edited by hand.",
-        "Each picture has its data beside it as CSV, and each verdict is a function of these tables alone.",
-        "[How papers are made and judged](../papers.md). What values mean: [metrics](../metrics.md),",
-        "[the slotted link](../slotted.md) and its modes. Assumed is what a paper leaves open; in what it contradicts",
-        "itself stands at the end of its section.",
+        "Each figure has its data as CSV, and each verdict is a function of these tables alone. `make docs` draws the",
+        "pictures from them, for the site and for a gallery in browsers, `docs/results/index.html`;",
+        "`flowyard paper show NDP-F6 -o out/pictures` draws one.",
+        "[Methods of figures and verdicts](../papers.md). Meaning of values: [metrics](../metrics.md),",
+        "[the slotted link](../slotted.md) and its modes. *Assumed* lists the choices that a paper leaves open; the",
+        "end of each section lists the contradictions within the paper.",
         "",
         table(""),
         "",
@@ -322,8 +328,6 @@ def page(engine: str) -> str:
             if figure.id not in about["figures"]:
                 continue
             lines += [f"### {figure.id}: {figure.title}", ""]
-            if (RESULTS / paper.id / f"{figure.id}.svg").exists():
-                lines += [f"![{figure.id}]({paper.id}/{figure.id}.svg)", ""]
             tables = sorted((RESULTS / paper.id / figure.id).glob("*.csv"))
             data = ", ".join(f"[{t.stem}]({paper.id}/{figure.id}/{t.name})" for t in tables)
             lines += [f"Data: {data}. {_made(about['figures'][figure.id])}", ""]

@@ -111,7 +111,7 @@ def _entry(name: str, value: Any) -> Iterator[str]:
 
 
 def _function(found: Any) -> Any:
-    """What carries the docstring of a member of a class."""
+    """The object that has the docstring of a member of a class."""
     return getattr(found, "fget", None) or getattr(found, "func", None) or getattr(found, "__func__", found)
 
 

@@ -31,7 +31,7 @@ from flowyard import _native
 from flowyard.papers import costs, running
 from flowyard.papers.catalogue import Paper
 from flowyard.papers.figure import Figure, Scale
-from flowyard.papers.made import Made
+from flowyard.papers.outcomes import FigureOutcome
 from flowyard.sweeps.local import processors
 from flowyard.terminal.exits import BAD_INPUT, COMPLETE, FAILED, INTERRUPTED
 
@@ -153,9 +153,9 @@ def choose(
     return chosen, [one for one in everything if one.figure.id not in cheap]
 
 
-def again(one: Published, workers: int | None) -> tuple[Made, list[str]]:
+def again(one: Published, workers: int | None) -> tuple[FigureOutcome, list[str]]:
     """Makes a figure's tables afresh and says in what they differ from the published ones."""
-    made = Made()
+    made = FigureOutcome()
     with tempfile.TemporaryDirectory(prefix="flowyard-") as name:
         folder = Path(name) / one.figure.id
         try:
@@ -215,7 +215,7 @@ def same(old: str, new: str) -> bool:
     return abs(a - b) < 1.5 * unit
 
 
-def said(one: Published, made: Made, problems: Sequence[str]) -> list[str]:
+def said(one: Published, made: FigureOutcome, problems: Sequence[str]) -> list[str]:
     """The lines about a figure that was made again."""
     name = f"{one.figure.id:<16}"
     if not problems:
@@ -226,7 +226,7 @@ def said(one: Published, made: Made, problems: Sequence[str]) -> list[str]:
     return [f"{name} differs  {problems[0]}", *(f"{'':<25} {line}" for line in [*problems[1:SHOWN], *more])]
 
 
-def record(one: Published, made: Made) -> None:
+def record(one: Published, made: FigureOutcome) -> None:
     """Notes that a figure was the same with this engine, and what it took."""
     path = publish_results.RESULTS / one.paper.id / "results.json"
     about = json.loads(path.read_text(encoding="utf-8"))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from flowyard.sweeps import Plan as Plan
     from flowyard.sweeps import Sweep as Sweep
     from flowyard.sweeps import sweep as sweep
-    from flowyard.sweeps.opening import open as open  # noqa: A004
+    from flowyard.sweeps.open_folder import open as open  # noqa: A004
     from flowyard.table import Table as Table
 
 # Where each public name lives. Nothing is imported until it is used, so that `import flowyard` and
@@ -52,7 +52,7 @@ _HOME = {
     "Sweep": "flowyard.sweeps",
     "check": "flowyard.results",
     "explain": "flowyard.results",
-    "open": "flowyard.sweeps.opening",
+    "open": "flowyard.sweeps.open_folder",
     "open_run": "flowyard.results",
     "run": "flowyard.results",
     "schema": "flowyard.results",

@@ -121,7 +121,7 @@ def on_one_screen(message: str) -> str:
 
 
 def _mistake(error: Exception, arguments: argparse.Namespace | None) -> str | None:
-    """What to tell the user, if it is the user who can mend it, or report it."""
+    """Text for the user of an error that the user can mend or report."""
     from flowyard._native import ScenarioError
 
     if isinstance(error, UserError | EngineError):

@@ -34,7 +34,7 @@ __all__ = ["Senders", "largest", "most_senders"]
 
 @dataclass(frozen=True, eq=False)
 class Senders:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
         most: The largest number tried that reaches the share, as do all smaller ones that were tried; None if the

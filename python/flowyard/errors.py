@@ -44,7 +44,7 @@ def contradictions() -> Iterator[None]:
 
 
 def bounded(text: str) -> str:
-    """A text without what nobody would read to the end."""
+    """A text cut to a readable length."""
     if len(text) <= LINE_MAX:
         return text
     lines = [line if len(line) <= LINE_MAX else f"{line[:LINE_MAX]}..." for line in text.split("\n")]

@@ -93,7 +93,7 @@ def _free() -> list[Left]:
 
 
 def _groups() -> list[Left]:
-    """What the control groups leave in which this process is, with those around them, by both versions."""
+    """Memory left by the control groups of this process and their parents, of both versions."""
     found = []
     for line in _lines("proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
@@ -119,7 +119,7 @@ def _groups() -> list[Left]:
 
 
 def _own_limits(*, tables: bool) -> list[Left]:
-    """What this process's limits of address space and of data leave (ulimit -v and -d), beside its tables if asked."""
+    """Memory left by this process's limits (ulimit -v and -d), besides its tables if asked."""
     if sys.platform == "win32":
         return []
     import resource

@@ -1,4 +1,4 @@
-"""What the generated classes of flowyard.scenario have in common: how they become plain data."""
+"""Base of the generated classes of flowyard.scenario: conversion to plain data."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from flowyard import _native, memory
 from flowyard.display import Displayed
 from flowyard.errors import UserError, contradictions
-from flowyard.folders import kept, reading
+from flowyard.folders import reading, run_files
 from flowyard.table import Table
 from flowyard.terminal.progress import Display
 
 if TYPE_CHECKING:
     from flowyard.model import Model
     from flowyard.prototypes import Balancer, CongestionControl, Queue, Transport
-    from flowyard.prototypes.handed import Handed
+    from flowyard.prototypes.registry import Registered
 
 __all__ = ["Result", "check", "explain", "open_run", "run", "schema"]
 
@@ -80,7 +80,7 @@ class Result(Displayed):
 
     @property
     def violations(self) -> list[str]:
-        """What the audit found wrong; empty without an audit, and always if the simulator is right."""
+        """Violations that the audit found; empty without an audit, and always if the simulator is right."""
         return list(self.summary.get("violations", []))
 
     def save(self, directory: str | PathLike[str]) -> Path:
@@ -124,7 +124,7 @@ class Checked:
         self,
         scenario: str | PathLike[str] | Model | Mapping[str, Any],
         overrides: Mapping[str, object] | None = None,
-        prototypes: Sequence[Handed] = (),
+        prototypes: Sequence[Registered] = (),
     ) -> None:
         self._overrides = texts(overrides)
         require = memory.require_to_build
@@ -135,7 +135,7 @@ class Checked:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Name for people."""
         return str(self._name or self.resolved().get("name") or "run")
 
     def replica(self, number: int, name: str | None = None) -> Checked:
@@ -162,7 +162,7 @@ class Checked:
             self._is_admitted = True
 
     def outlook(self) -> Outlook:
-        """What there is to know of a run before it: see `outlook`."""
+        """Facts about the run before it begins: see `outlook`."""
         self._admit()
         return Outlook(**json.loads(self._native.outlook()))
 
@@ -239,7 +239,7 @@ def run(
         ScenarioError: The scenario cannot be run; the text names every problem.
         PrototypeError: A member in Python raised an exception or made no sense; the text names its file and line.
     """
-    prototypes = _handed_in(transports=transports, controls=controls, queues=queues, balancers=balancers)
+    prototypes = _registered(transports=transports, controls=controls, queues=queues, balancers=balancers)
     checked = Checked(scenario, overrides, prototypes)
     if progress is not None:
         return checked.run(progress=progress)
@@ -249,13 +249,13 @@ def run(
         return checked.run(progress=display.row(checked.name, checked.outlook().needs["packet_hops"]))
 
 
-def _handed_in(**given: Mapping[str, type] | None) -> Sequence[Handed]:
+def _registered(**given: Mapping[str, type] | None) -> Sequence[Registered]:
     """Members in Python; most runs have none, and do not import what those need."""
     if not any(given.values()):
         return ()
-    from flowyard.prototypes.handed import hand_in
+    from flowyard.prototypes.registry import register
 
-    return hand_in(**given)
+    return register(**given)
 
 
 def _utc() -> str:
@@ -292,12 +292,12 @@ def check(
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
-    prototypes = _handed_in(transports=transports, controls=controls, queues=queues, balancers=balancers)
+    prototypes = _registered(transports=transports, controls=controls, queues=queues, balancers=balancers)
     return Checked(scenario, overrides, prototypes).resolved(whole=whole)
 
 
 class Outlook(NamedTuple):
-    """What there is to know of a run before it.
+    """Facts about a run before it begins.
 
     Attributes:
         needs: About what it will need: memory_bytes (of the simulation), packet_hops, end_ps, sample_rows, port_looks.
@@ -318,7 +318,7 @@ class Outlook(NamedTuple):
 def outlook(
     scenario: str | PathLike[str] | Model | Mapping[str, Any], overrides: Mapping[str, object] | None = None
 ) -> Outlook:
-    """What there is to know of a run before it.
+    """Facts about a run before it begins.
 
     Raises:
         ScenarioError: The scenario cannot be run, or needs more than run.memory_limit or run.work_limit.
@@ -357,7 +357,7 @@ def open_run(directory: str | PathLike[str]) -> Result:
         read_table(file) if file.exists() else None
         for file in (directory / f"{table}.parquet" for table in OPTIONAL)
     )
-    summary = kept.summary(directory)
+    summary = run_files.summary(directory)
     return Result(flows, links, summary, samples=samples, histograms=histograms, connections=connections)
 
 
@@ -368,7 +368,7 @@ def read_table(path: Path) -> Table:
         UserError: It is damaged, or no file.
     """
     try:
-        kept.require_both_ends(path)
+        run_files.require_both_ends(path)
         return Table.read(path)
     except OSError as error:
         raise UserError(f"{path}: not a table that can be read ({error.strerror or error})") from None

@@ -1,7 +1,7 @@
 """Tables of results: any Arrow consumer reads one, and each is a Parquet file in a run's folder.
 
 The engine hands its columns over without a copy. polars writes and reads the files. A file keeps the unit and the
-meaning of each column (in its Arrow schema) and where it comes from (version, seed, digest), for whoever reads it
+meaning of each column (in its Arrow schema) and where it comes from (version, seed, digest), for readers
 without Flowyard.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def read_frame(
     path: Path, columns: Sequence[str] | None = None, if_there: Sequence[str] = ()
 ) -> "pl.DataFrame":
-    """What is in a Parquet file, or some columns of it.
+    """A Parquet file, or some columns of it.
 
     Args:
         path: The file.
@@ -57,7 +57,7 @@ def read_frame(
 
 
 class _Columns(Protocol):
-    """What a table shows: the engine's columns, or those of a file."""
+    """Columns of a table: the engine's, or those of a file."""
 
     @property
     def columns(self) -> list[str]: ...

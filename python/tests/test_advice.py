@@ -6,7 +6,8 @@ import pytest
 
 import flowyard as fy
 from flowyard import report, results
-from flowyard.report import javascript, runs
+from flowyard.report import javascript
+from flowyard.report.run import labelled
 from flowyard.sweeps import advice, forecast
 
 SCENARIO = {
@@ -66,16 +67,16 @@ def test_reports_show_both(tmp_path):
     assert page.count("one flow reaches at most 28 % of its link") == 1
     assert '<section id="advice">' in page
     assert '<section id="advice">' not in report.write([filled], tmp_path / "one.html").read_text()
-    (run,) = runs.read([filled])
+    (run,) = labelled.read([filled])
     assert run.scenario["transport"]["ndp"]["initial_window"] == PACKETS
     assert run.scenario["traffic"][0]["transport"]["ndp"]["initial_window"] == PACKETS
 
 
 def test_a_sweep_says_it_once_for_each_field(tmp_path):
     plan = fy.Plan(SCENARIO, [fy.Axis("window", {FIELD: [10, 20, "bdp"]})], replicas=2, name="swept")
-    from flowyard.report import sweep
+    from flowyard.report.sweep import page as sweep_page
 
-    page = sweep.render(fy.sweep(plan, tmp_path / "swept"))
+    page = sweep_page.render(fy.sweep(plan, tmp_path / "swept"))
     assert page.count(f"Advice: {FIELD}") == 1
     assert "In 4 runs, the first: 10 x 1500 B = 15 KB" in page
 

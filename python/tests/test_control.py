@@ -6,7 +6,7 @@ from pathlib import Path
 
 import flowyard as fy
 from flowyard import results
-from flowyard.report.summary import summary_table
+from flowyard.report.run.summary import summary_table
 
 BURSTS = {
     "topology": {

@@ -10,7 +10,7 @@ import pytest
 from conftest import open_sweep
 
 import flowyard as fy
-from flowyard import cli, forecast, text
+from flowyard import cli, run_time, text
 from flowyard.errors import UserError
 from flowyard.results import Checked
 from flowyard.sweeps import Axis, Plan, sharing
@@ -28,13 +28,13 @@ def plan(small, **changes):
 def begun(monkeypatch):
     """Which scenarios were begun for their speed."""
     found = []
-    own = forecast.trial
+    own = run_time.trial
 
     def trial(checked):
         found.append(checked)
         return own(checked)
 
-    monkeypatch.setattr("flowyard.forecast.trial", trial)
+    monkeypatch.setattr("flowyard.run_time.trial", trial)
     return found
 
 
@@ -60,7 +60,7 @@ def test_a_signal_ends_a_check_and_not_the_trial_alone(small, monkeypatch, capsy
             progress(None)
 
     monkeypatch.setattr(Checked, "run", run)
-    monkeypatch.setattr(forecast, "SHORT_HOPS", 0)
+    monkeypatch.setattr(run_time, "SHORT_HOPS", 0)
     assert cli.main(["check", str(small)]) == INTERRUPTED
     assert capsys.readouterr().out == ""
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -114,18 +114,18 @@ def test_a_point_that_needs_too_much_is_named(small, tmp_path):
 
 
 def test_a_trial_ends_early_and_a_short_run_ends_itself(small, long):
-    result = forecast.trial(Checked(long))
+    result = run_time.trial(Checked(long))
     assert result.status == "interrupted"
-    found = forecast.speed_of(result)
+    found = run_time.speed_of(result)
     assert found
-    assert forecast.TRIAL_S <= found.seconds < 60
+    assert run_time.TRIAL_S <= found.seconds < 60
     assert found.hops_per_s == result.summary["counters"]["packet_hops"] / found.seconds > 0
-    assert forecast.trial(Checked(small)).status == "complete"
+    assert run_time.trial(Checked(small)).status == "complete"
 
 
 def test_the_speed_of_a_trial_is_that_of_the_simulation(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(forecast, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(run_time, "time", SimpleNamespace(monotonic=lambda: now[0]))
     no_table: Any = None
 
     class Slow:
@@ -145,7 +145,7 @@ def test_the_speed_of_a_trial_is_that_of_the_simulation(monkeypatch):
             return fy.Result(no_table, no_table, {"counters": {"packet_hops": 1000, "wall_s": 120.5}})
 
     slow: Any = Slow()
-    found = forecast.speed_of(forecast.trial(slow))
+    found = run_time.speed_of(run_time.trial(slow))
     assert found
     assert (found.hops, found.seconds) == (1000, 0.5)
 

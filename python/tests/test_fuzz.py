@@ -18,7 +18,7 @@ from mutations import shaped
 import flowyard as fy
 from flowyard import cli, slotted
 from flowyard.errors import UserError
-from flowyard.folders import kept
+from flowyard.folders import run_files
 from flowyard.interchange import cdf, sniffing
 from flowyard.papers import register
 from flowyard.sweeps import Plan
@@ -229,8 +229,8 @@ def sound(tmp_path_factory):
 @given(data=st.data())
 def test_what_runs_left(tmp_path, sound, data):
     write(tmp_path / "run.json", data.draw(anything_like(sound)))
-    refused_or(kept.summary, tmp_path)
-    refused_or(kept.status, tmp_path)
+    refused_or(run_files.summary, tmp_path)
+    refused_or(run_files.status, tmp_path)
 
 
 @BUDGET
@@ -242,7 +242,7 @@ def test_what_runs_left(tmp_path, sound, data):
 )
 def test_plans_that_sweeps_left(tmp_path, text):
     write(tmp_path / "sweep.json", text)
-    if refused_or(kept.plan, tmp_path) is not None:
+    if refused_or(run_files.plan, tmp_path) is not None:
         refused_or(fy.open, tmp_path)
 
 

@@ -49,12 +49,12 @@ def test_help_and_checking_import_little(small):
         "results",
         "table",
         "display",
-        "forecast",
+        "run_time",
         "memory",
     )
     needed += (
         "folders",
-        *(f"folders.{name}" for name in ("kept", "owned", "reading")),
+        *(f"folders.{name}" for name in ("owned", "reading", "run_files")),
         "text",
         "terminal.progress",
     )

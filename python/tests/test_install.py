@@ -120,8 +120,8 @@ folder = fy.run(small).save("run")
 report.write([Path("run")], Path("report.html"))
 swept = fy.sweep(Plan(small, replicas=3), "swept", workers=1)
 assert swept.means["fct_mean_ps_ci95"][0] >= 0
-import flowyard.report.sweep
-flowyard.report.sweep.write(Path("swept"), Path("sweep.html"))
+import flowyard.report.sweep.page
+flowyard.report.sweep.page.write(Path("swept"), Path("sweep.html"))
 """
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr

@@ -222,7 +222,10 @@ def test_export_writes_a_file(flowyard, files):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["import", "htsim-cm"], "htsim-cm, line 5: start is 1000000, and no .cm file says of what"),
+        (
+            ["import", "htsim-cm"],
+            "htsim-cm, line 5: start is 1000000 without a unit; .cm files do not state one",
+        ),
         (["import", "hpcc-flow"], "hpcc-flow has flows, but no network"),
         (["import", "nowhere"], "nowhere: no such file"),
         (

@@ -10,9 +10,9 @@ from interchange_examples import flows_of, source
 
 import flowyard as fy
 from flowyard import cli, interchange
-from flowyard.called import members
 from flowyard.errors import UserError
 from flowyard.interchange import htsim_cm, transports
+from flowyard.member_names import members
 
 # test_cr_1f10m1p.cm of ultraethernet/uet-htsim, with three messages, one of them with a number, and a flow beside them.
 CM = """\

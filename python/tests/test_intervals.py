@@ -15,7 +15,7 @@ from flowyard import analysis
 from flowyard.analysis import within_run
 from flowyard.analysis.completion import PERCENTILES
 from flowyard.analysis.within_run import Interval, Intervals, intervals
-from flowyard.report.summary import sizes_table, summary_table
+from flowyard.report.run.summary import sizes_table, summary_table
 from flowyard_papers.validation import _port as port
 
 Floats = NDArray[np.float64]

@@ -18,8 +18,15 @@ from flowyard.papers import catalogue
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "flowyard"
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-LISTED = ARCHITECTURE.partition("### Rooms of the Python package")[2].partition("\n## ")[0]
+LISTED = ARCHITECTURE.partition("### Rooms of the Python package")[2].partition("\n##")[0]
 ROOMS = re.findall(r"^    (\w+)(?:/|\.py)", LISTED, re.MULTILINE)
+# The rooms of the report: a folder, or the files that are named before the colon or the end.
+IN_REPORT = ARCHITECTURE.partition("### Rooms of `report/`")[2].partition("\n##")[0]
+REPORT = {
+    module: number
+    for number, (name, words) in enumerate(re.findall(r"^    (\w+/?) +([^:\n]*)", IN_REPORT, re.MULTILINE))
+    for module in ([name.removesuffix("/")] if name.endswith("/") else words.split())
+}
 # What flowyard_papers may use: what is documented for studies.
 FOR_STUDIES = "analysis papers prototypes results slotted sweeps table theory topology"
 
@@ -71,6 +78,22 @@ def test_the_list_is_the_tree():
     assert len(ROOMS) == len(set(ROOMS))
 
 
+# A verb has the name of its subject, and the benchmarks that of what they measure.
+NAMED_LIKE_ROOMS = {"commands", "bench"}
+# Metrics of the flows of a run, and the text format of interchange.
+SAME_NAME = {"analysis/completion.py", "analysis/deadlines.py", "interchange/text.py"}
+
+
+def test_a_name_of_a_room_is_no_name_of_a_module_elsewhere():
+    """Two files of one name leave a reader to guess which one has the idea."""
+    twice = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if path.parent != PACKAGE and path.stem in ROOMS and path.parent.name not in NAMED_LIKE_ROOMS
+    }
+    assert twice == SAME_NAME
+
+
 def test_the_map_names_each_crate_and_each_folder_of_the_simulator():
     drawn = ARCHITECTURE.partition("## Data flow")[2].partition("`simulate()`")[0]
     for path in (ROOT / "crates").iterdir():
@@ -109,6 +132,30 @@ def test_an_import_upwards_is_found():
     assert upwards(path, "class A:\n    def late(self):\n        from flowyard import report")
     assert not upwards(path, "if TYPE_CHECKING:\n    from flowyard.report import page")
     assert not upwards(path, "from flowyard import Flows, _native, text")
+
+
+def upwards_in_report(path: Path, source: str) -> list[str]:
+    """The imports of a file of the report from a room of the report above its own."""
+    own = path.relative_to(PACKAGE / "report").parts[0].removesuffix(".py")
+    assert own in REPORT, f"docs/architecture.md has no room for report/{own}"
+    used = re.findall(r"flowyard\.report\.(\w+)", " ".join(f"{a}.{b}" for a, b in imports(ast.parse(source))))
+    return [f"{path.name} imports report.{other}" for other in used if REPORT.get(other, 0) > REPORT[own]]
+
+
+def test_the_rooms_of_the_report_import_in_one_direction():
+    files = [
+        path for path in (PACKAGE / "report").rglob("*.py") if path != PACKAGE / "report" / "__init__.py"
+    ]
+    assert {path.relative_to(PACKAGE / "report").parts[0].removesuffix(".py") for path in files} == set(
+        REPORT
+    )
+    assert [
+        line for path in files for line in upwards_in_report(path, path.read_text(encoding="utf-8"))
+    ] == []
+    path = PACKAGE / "report" / "charts" / "heat.py"
+    assert upwards_in_report(path, "def late():\n    from flowyard.report.run import facts")
+    assert upwards_in_report(path, "from flowyard.report import sweep")
+    assert not upwards_in_report(path, "from flowyard.report import reasons")
 
 
 def circles(files: Mapping[str, str]) -> list[str]:

@@ -1,5 +1,6 @@
 """Every member has a page with a figure, and the numbers below the figure are those of the page's own example."""
 
+import functools
 import importlib
 import re
 import sys
@@ -13,22 +14,27 @@ import flowyard as fy
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-IMAGES = DOCS / "images" / "members"
 # Larger ones would show more than can be seen.
 LARGEST = 40_000
 
 
-def tool() -> Any:
-    """tools/member_figures.py, which imports its neighbours."""
+def tool(name: str = "member_figures") -> Any:
+    """A file of tools, which imports its neighbours."""
     sys.path.insert(0, str(ROOT / "tools"))
     try:
-        return importlib.import_module("member_figures")
+        return importlib.import_module(name)
     finally:
         sys.path.pop(0)
 
 
 made = tool()
 FIGURES = {figure.name: figure for figure in made.FIGURES}
+
+
+@functools.cache
+def results(name: str) -> Any:
+    """The runs of a figure: its sentence and its picture are both made of them."""
+    return made.run(FIGURES[name])
 
 
 def members(definition: str) -> set[str]:
@@ -44,7 +50,7 @@ TRANSPORTS = (members("Transport") | members("Congestion") | {"pias"}) - {"newre
 @pytest.mark.parametrize("name", sorted(TRANSPORTS))
 def test_each_transport_has_a_page_with_a_figure(name):
     page = DOCS / "transports" / f"{name}.md"
-    assert f"](../images/members/{name}.svg)" in page.read_text(encoding="utf-8")
+    assert made.title(FIGURES[name]) in page.read_text(encoding="utf-8")
     assert DOCS / FIGURES[name].page == page
 
 
@@ -55,7 +61,7 @@ def test_each_page_of_a_transport_is_of_one():
 @pytest.mark.parametrize("name", sorted(members("Queue") - {"python"}))
 def test_each_queue_has_a_page_with_a_figure(name):
     page = DOCS / "queues" / f"{name}.md"
-    assert f"](../images/members/queue-{name}.svg)" in page.read_text(encoding="utf-8")
+    assert made.title(FIGURES[f"queue-{name}"]) in page.read_text(encoding="utf-8")
     assert DOCS / FIGURES[f"queue-{name}"].page == page
     assert f"| [`{name}`](queues/{name}.md) |" in (DOCS / "queues.md").read_text(encoding="utf-8")
 
@@ -81,18 +87,33 @@ def test_each_controller_has_a_section_and_is_in_a_figure(name):
 
 
 def test_figures_are_those_of_the_list():
-    assert {path.stem for path in IMAGES.iterdir()} == set(FIGURES)
+    pages = [page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md")]
+    named = [
+        name for page in pages for name in re.findall(r"^\*\*Figure ([a-z0-9-]+)\*\* \(drawn", page, re.M)
+    ]
+    assert sorted(named) == sorted([*FIGURES, "measuring-p99"])
     assert len(FIGURES) == len(made.FIGURES)
 
 
 @pytest.mark.parametrize("figure", made.FIGURES, ids=list(FIGURES))
 def test_the_sentence_has_the_numbers_of_the_example(figure):
     text = (DOCS / figure.page).read_text(encoding="utf-8")
-    assert made.placed(figure, text, made.sentence(figure, made.run(figure))) == text, "make member-figures"
+    assert made.placed(figure, text, made.sentence(figure, results(figure.name))) == text, (
+        "make member-figures"
+    )
 
 
-@pytest.mark.parametrize("path", sorted(IMAGES.glob("*.svg")), ids=lambda path: path.stem)
-def test_a_picture_is_small_and_can_be_drawn(path):
-    assert path.stat().st_size < LARGEST
+@pytest.mark.parametrize("figure", made.FIGURES, ids=list(FIGURES))
+def test_a_picture_is_small_and_has_lines(figure):
+    drawn = made.picture(figure, results(figure.name))
+    assert len(drawn) < LARGEST
     # Lines, not only a frame.
-    assert len(ElementTree.parse(path).findall(".//{http://www.w3.org/2000/svg}path")) > 5
+    assert len(ElementTree.fromstring(drawn).findall(".//{http://www.w3.org/2000/svg}path")) > 5
+
+
+def test_the_picture_of_measuring_is_drawn_from_its_numbers(monkeypatch, tmp_path):
+    measuring = tool("measuring_figure")
+    monkeypatch.setattr(measuring, "PICTURE", tmp_path / "picture.svg")
+    measuring.draw()
+    paths = ElementTree.parse(tmp_path / "picture.svg").findall(".//{http://www.w3.org/2000/svg}path")
+    assert len(paths) > 20

@@ -6,7 +6,7 @@ from conftest import drawn_from_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.sweeps import Plan, execute
-from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.tables import Sweep
 from flowyard_papers.mp import _connections, ecmp, nix_vectors, searches
 
 FIGURES = {module.FIGURE.id: module.FIGURE for module in (nix_vectors, searches, ecmp)}

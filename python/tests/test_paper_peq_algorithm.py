@@ -8,7 +8,7 @@ import pytest
 from flowyard import slotted, sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.tables import Sweep
 from flowyard_papers.peq import _algorithm1 as plain
 from flowyard_papers.peq import _lists as lists
 from flowyard_papers.peq import algorithm, cost, example, memory

@@ -8,7 +8,7 @@ import pytest
 from flowyard import sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.tables import Sweep
 from flowyard_papers.peq import _gains as gains
 from flowyard_papers.peq import _load as load
 from flowyard_papers.peq import combinations

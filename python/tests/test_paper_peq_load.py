@@ -10,7 +10,7 @@ import pytest
 from flowyard import sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.tables import Sweep
 from flowyard_papers.peq import _load as load
 from flowyard_papers.peq import _load_judges as judges
 from flowyard_papers.peq import deadlines, probability, servers, sizes, twenty

@@ -7,7 +7,7 @@ from conftest import drawn_from_csv
 from flowyard import sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.tables import Sweep
 from flowyard_papers.across import _order_packets, orders
 from flowyard_papers.peq import rcp
 

@@ -9,7 +9,7 @@ import pytest
 from flowyard import slotted, sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.tables import Sweep
 from flowyard_papers.peq import _edf, _served, _sets, intervals, one_shot, optimal, racs, sjf
 from flowyard_papers.peq._sets import most_in_time, never_falls
 

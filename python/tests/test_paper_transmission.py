@@ -6,7 +6,7 @@ import pytest
 from flowyard import sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.tables import Sweep
 from flowyard_papers.syn.transmission import FIGURE
 
 judge = FIGURE.claims["SYN-P1"]

@@ -20,7 +20,7 @@ from flowyard.errors import UserError
 from flowyard.papers import catalogue, register, running, verdicts, words
 from flowyard.papers.figure import Figure, Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, at_least, not_reached
-from flowyard.papers.made import Made, counted
+from flowyard.papers.outcomes import FigureOutcome, counted
 
 ROOT = Path(__file__).parents[2]
 # The list of claims that the registers go back to, where it is at hand.
@@ -479,7 +479,7 @@ class TestCost:
 
     def kept(self, tmp_path, text):
         (tmp_path / "cost.json").write_text(text)
-        made = Made()
+        made = FigureOutcome()
         with counted(tmp_path, made):
             pass
         return made, json.loads((tmp_path / "cost.json").read_text())
@@ -502,12 +502,12 @@ class TestCost:
         assert after["engine"] == _native.__engine__
 
     def test_an_interrupted_call_counts(self, tmp_path):
-        with pytest.raises(KeyboardInterrupt), counted(tmp_path, Made()):
+        with pytest.raises(KeyboardInterrupt), counted(tmp_path, FigureOutcome()):
             raise KeyboardInterrupt
         assert json.loads((tmp_path / "cost.json").read_text())["engine"] == _native.__engine__
 
     def test_simulations_elsewhere_count(self, tmp_path):
-        made = Made()
+        made = FigureOutcome()
         with counted(tmp_path, made):
             made.simulated_s = 9e6
         assert made.cpu_s == 9e6

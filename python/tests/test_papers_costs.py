@@ -10,7 +10,7 @@ from flowyard import _native
 from flowyard.papers import catalogue, costs, published
 from flowyard.papers.costs import Forecast
 from flowyard.papers.figure import Figure, Scale
-from flowyard.papers.made import Made
+from flowyard.papers.outcomes import FigureOutcome
 from flowyard.papers.published import Cost
 
 MADE = dict.fromkeys(("T-1", "T-2", "T-3"), Cost(600.0, 4)) | {"T-4": Cost(None, 1)}
@@ -63,7 +63,7 @@ def test_more_workers_than_runs_do_not_help(known, tmp_path):
 
 def test_what_it_took_stands_beside_what_was_foretold():
     forecast = Forecast({"T-1": 60.0, "T-2": None}, {"T-1": 30.0, "T-2": None}, 2)
-    made = {"T-1": Made(cpu_s=75.0), "T-2": Made(cpu_s=20.0)}
+    made = {"T-1": FigureOutcome(cpu_s=75.0), "T-2": FigureOutcome(cpu_s=20.0)}
     assert forecast.measured(made, {"T-1": 5.0}, 50.0) == (
         "took 50 s, 90 s of processor time; foretold of 1 of 2 figures: 60 s of processor time, 30 s with 2 workers"
     )
@@ -128,5 +128,5 @@ def test_quick_scale_foretells_nothing(known, tmp_path):
     said = list[str]()
     watch = costs.Watch([figure("T-1")], Scale.QUICK, tmp_path, said.append, workers=1, cluster=None)
     assert watch.left() == ""
-    watch.end({"T-1": Made()})
+    watch.end({"T-1": FigureOutcome()})
     assert said == []

@@ -8,7 +8,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from flowyard.papers import catalogue, judge, left_out, published, register, told, verdicts, words
+from flowyard.papers import (
+    catalogue,
+    judge,
+    omissions,
+    published,
+    register,
+    verdict_table,
+    verdicts,
+    words,
+)
 from flowyard.papers.catalogue import packaged
 from flowyard.papers.figure import Figure, Needs, Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
@@ -216,7 +225,7 @@ def call(x, slots, replica):
 
 class TestLeftOut:
     def said(self, plans, **more):
-        return left_out.left_out(figure(plans=plans, **more))
+        return omissions.omissions_of(figure(plans=plans, **more))
 
     def test_of_models(self):
         def plans(scale):
@@ -361,7 +370,7 @@ class TestTold:
     def test_claims_are_in_the_order_of_their_names_with_units(self, capsys):
         found = self.entries("T-5.45.e", "T-5.5.b", "T-5.5.a", verdict=PASS)
         found[0]["unit"] = "s"
-        told.tell(found, "all", Scale.QUICK, Path("out"), {})
+        verdict_table.print_verdicts(found, "all", Scale.QUICK, Path("out"), {})
         said = capsys.readouterr().out
         assert re.findall(r"^ +(T-\S+)", said, re.M) == ["T-5.5.a", "T-5.5.b", "T-5.45.e"]
         assert re.search(r"T-5.45.e +PASS +0.5 s +1 \+- 0.1 s", said)
@@ -369,7 +378,9 @@ class TestTold:
 
     def test_a_failure_says_what_is_published(self, monkeypatch, capsys):
         monkeypatch.setattr(published, "verdicts", lambda: {"T-1.a": PASS})
-        told.tell(self.entries("T-1.b", "T-1.a"), "all", Scale.QUICK, Path("out"), {"T-1.a": "x is 1."})
+        verdict_table.print_verdicts(
+            self.entries("T-1.b", "T-1.a"), "all", Scale.QUICK, Path("out"), {"T-1.a": "x is 1."}
+        )
         lines = capsys.readouterr().out.splitlines()
         assert "T-1.a: x is 1. FAIL: low. Published at full scale: PASS." in lines
         assert "T-1.b: FAIL: low." in lines

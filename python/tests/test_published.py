@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from flowyard import _native
-from flowyard.papers import overview, running, verdicts
+from flowyard.papers import drawing, overview, running, verdicts
 from flowyard.papers.catalogue import packaged
 from flowyard.papers.words import FAIL
 
@@ -96,24 +96,90 @@ def test_summaries_are_up_to_date():
     page = (RESULTS / "README.md").read_text(encoding="utf-8")
     assert publish.page(publish.engine_of(page)) == page
     assert publish.engine_of(readme) == publish.engine_of(page)
-    for name, text in publish.browsed(publish.engine_of(page)).items():
-        assert (RESULTS / name).read_text(encoding="utf-8") == text, name
+    assert publish.bars() == (RESULTS / "verdicts.svg").read_text(encoding="utf-8")
 
 
 def test_the_page_for_browsers_shows_every_published_figure_and_claim_once():
-    page = (RESULTS / "index.html").read_text(encoding="utf-8")
+    page = tool().browsed(_native.__engine__)
     for paper in PUBLISHED:
         for claim in paper.register.claims:
             assert page.count(f'<tr id="{claim}">') == 1, claim
-    # It has no picture or data of its own.
+    # It has no data of its own, and the pictures that `make docs` draws.
     links = re.findall(r'(?:src|href)="([^"#][^"]*)"', page)
-    assert all((RESULTS / link).is_file() for link in links)
-    shown = {link for link in links if link.endswith(".svg")}
-    pictures = {path.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("*.svg")}
-    assert shown == pictures
+    assert f'src="PEQ/{FIGURE}.svg"' in page
+    assert f'"PEQ/{FIGURE}.svg"' not in tool().browsed(_native.__engine__, [FIGURE])
+    drawn = {
+        f"{figure.id}.svg"
+        for figure, _ in drawing.published(
+            [(paper, figure) for paper in PUBLISHED for figure in paper.figures], RESULTS
+        )
+    }
+    assert {Path(link).name for link in links if link.endswith(".svg")} == {*drawn, "verdicts.svg"}
     assert {link for link in links if link.endswith(".csv")} == {
         path.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("*.csv")
     }
+
+
+def test_pictures_are_not_in_the_repository():
+    """Whatever is drawn from committed tables would be there twice, and in tens of megabytes."""
+    listed = subprocess.run(
+        ["git", "ls-files", "docs"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert [name for name in listed if name.endswith((".svg", ".html"))] == [
+        "docs/results/verdicts.svg",
+        "docs/site/index.html",
+    ]
+
+
+class TestDrawing:
+    """Pictures from published tables, as `make docs` and `flowyard paper show -o` draw them."""
+
+    @pytest.mark.parametrize("name", ["SYN-P8", "DAQ-CF", "NDP-F6", FIGURE])
+    def test_a_picture_has_the_curves_and_the_same_bytes_each_time(self, name):
+        paper, figure = next(
+            (paper, figure) for paper in PUBLISHED for figure in paper.figures if figure.id == name
+        )
+        ((figure, tables),) = drawing.published([(paper, figure)], RESULTS)
+        drawn = drawing.svg(figure, tables)
+        assert len(ElementTree.fromstring(drawn).findall(".//{http://www.w3.org/2000/svg}path")) > 5
+        assert drawing.svg(figure, tables) == drawn
+
+    def test_show_writes_it(self, flowyard, tmp_path):
+        done = flowyard("paper", "show", FIGURE, "-o", tmp_path / "o", "--results", RESULTS)
+        assert done.returncode == 0, done.stderr
+        assert f"1 of 1 pictures in {tmp_path / 'o'}" in done.stderr
+        assert [path.name for path in (tmp_path / "o").iterdir()] == [f"{FIGURE}.svg"]
+        assert f"figure {FIGURE}: " in done.stdout
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (
+                ["--results", "papers"],
+                "papers: has no tables of NDP-F6; --results takes the folder docs/results",
+            ),
+            ([], "docs/results: has no tables of NDP-F6; --results takes"),
+        ],
+    )
+    def test_without_tables_it_says_where_they_are(self, flowyard, tmp_path, options, said):
+        done = flowyard("paper", "show", "NDP-F6", "-o", tmp_path / "o", *options)
+        assert (done.returncode, said in done.stderr, done.stdout) == (2, True, ""), done.stderr
+        assert not (tmp_path / "o").exists()
+
+    def test_a_folder_of_tables_needs_one_of_pictures(self, flowyard):
+        done = flowyard("paper", "show", "NDP-F6", "--results", RESULTS)
+        assert done.returncode == 2
+        assert done.stderr == "error: --results: only for pictures; -o names their folder\n"
+
+    def test_tables_of_an_earlier_version_are_named(self, flowyard, tmp_path):
+        (tmp_path / "PEQ" / FIGURE).mkdir(parents=True)
+        for table in (RESULTS / "PEQ" / FIGURE).glob("*.csv"):
+            (tmp_path / "PEQ" / FIGURE / table.name).write_text("other\n1\n")
+        done = flowyard("paper", "show", FIGURE, "-o", tmp_path / "o", "--results", tmp_path)
+        assert done.returncode == 1
+        assert f"PEQ/{FIGURE}: no picture of {FIGURE}: " in done.stderr
+        assert f"flowyard paper run {FIGURE} --scale full makes them anew" in done.stderr
+        assert f"0 of 1 pictures in {tmp_path / 'o'}" in done.stderr
 
 
 def test_the_picture_of_verdicts_is_to_scale():

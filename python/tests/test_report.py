@@ -12,8 +12,10 @@ import pytest
 import flowyard as fy
 from flowyard import report, text
 from flowyard.errors import UserError
-from flowyard.report import absent, charts, facts, javascript, notices, runs, sections, tables, timeline
-from flowyard.report.spread import spread
+from flowyard.report import charts, javascript
+from flowyard.report.charts import timeline
+from flowyard.report.charts.tier_charts import tier_chart
+from flowyard.report.run import absent, facts, labelled, notices, sections, tables
 
 SCENARIO = {
     "topology": {"single-switch": {"hosts": 4, "rate": "10Gbps"}},
@@ -283,7 +285,7 @@ def test_definitions_are_shown_on_hover(two):
 
 
 def test_agents_and_controllers_are_named_where_there_are_any(two, tmp_path):
-    plain = {fact.name for fact in facts.facts(runs.read(two))}
+    plain = {fact.name for fact in facts.facts(labelled.read(two))}
     assert not plain & {"Agent", "Controller"}
     entry = {"name": "all", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "15KB"}}
     scenario = {"topology": {"single-switch": {"hosts": 4}}, "traffic": [entry]}
@@ -292,12 +294,12 @@ def test_agents_and_controllers_are_named_where_there_are_any(two, tmp_path):
         ({"transport": "central", "controller": "asy"}, "Controller", "asy"),
     ):
         folder = fy.run(scenario | more).save(tmp_path / member)
-        shown = {fact.name: fact.cells[0].main for fact in facts.facts(runs.read([folder]))}
+        shown = {fact.name: fact.cells[0].main for fact in facts.facts(labelled.read([folder]))}
         assert shown[name] == member
 
 
 def test_differences_between_runs_are_marked(two):
-    read = runs.read(two)
+    read = labelled.read(two)
     differing = {fact.name for fact in facts.facts(read) if fact.differs}
     assert differing == {"Transport"}
     assert not any(fact.differs for fact in facts.costs(read))
@@ -339,7 +341,7 @@ def folders(*names):
 )
 def test_every_run_has_a_name_of_its_own(dirs, names, expected):
     scenarios = [{"name": name, "traffic": []} for name in names]
-    assert runs.labels(dirs, scenarios) == expected
+    assert labelled.labels(dirs, scenarios) == expected
 
 
 def test_a_run_that_did_not_complete_has_a_banner(tmp_path):
@@ -357,7 +359,7 @@ def test_the_smallest_number_is_the_best_only_where_all_flows_are_complete(tmp_p
     def tones(folders):
         return {
             cell.tone
-            for group in tables.summary(runs.read(folders))
+            for group in tables.summary(labelled.read(folders))
             for row in group.rows
             for cell in row.cells
         }
@@ -368,7 +370,7 @@ def test_the_smallest_number_is_the_best_only_where_all_flows_are_complete(tmp_p
 
 
 def test_percentiles_that_rest_on_too_few_flows_are_thin(two):
-    everything = tables.summary(runs.read(two))[0].rows[0].cells
+    everything = tables.summary(labelled.read(two))[0].rows[0].cells
     fct = dict(zip(tables.STATISTICS, everything[2:7], strict=True))
     assert {name: cell.tone == "thin" for name, cell in fct.items()} == {
         "mean": False, "p50": False, "p95": False, "p99": True, "p99_9": True,
@@ -385,7 +387,7 @@ def test_percentiles_that_rest_on_too_few_flows_are_thin(two):
 )
 def test_flows_outside_the_measuring_window_are_left_out(tmp_path, options):
     run = write_run(tmp_path / "part", **options)
-    (read,) = runs.read([run])
+    (read,) = labelled.read([run])
     count, end = (150, "250 ns") if "window" in options else (200, "1.00 ms")
     assert read.measured.height == count
     assert read.has_window
@@ -409,7 +411,7 @@ def test_a_run_that_is_measured_as_a_whole_has_no_window(two):
 
 
 def test_goodput_is_that_of_the_window(tmp_path):
-    (whole, part) = runs.read(
+    (whole, part) = labelled.read(
         [write_run(tmp_path / "whole"), write_run(tmp_path / "part", window=(0, 10**5))]
     )
     delivered = int(whole.flows["delivered_bytes"].sum())
@@ -423,7 +425,7 @@ def test_lengths_that_are_compared_are_those_of_the_windows(tmp_path):
         folders = [write_run(tmp_path / f"{i}-{windows}", window=windows[i]) for i in range(2)]
         found = [
             notice.body
-            for notice in notices.notices(runs.read(folders))
+            for notice in notices.notices(labelled.read(folders))
             if notice.title == "Different lengths"
         ]
         return found[0].replace("\N{NO-BREAK SPACE}", " ") if found else ""
@@ -454,7 +456,7 @@ def test_loads_are_shown_by_entry_and_by_tier(tmp_path):
     assert "3 of 150 measured flows ended after the last arrival: " in words
     assert "2.50 ± 0.250, then 3.50 ± 0.500" in words
     # On the card, too.
-    (card,) = tables.cards(runs.read([run]))
+    (card,) = tables.cards(labelled.read([run]))
     assert {metric.name: metric.cells[0].text for metric in card.metrics}["carried/offered"] == "0.580/0.6"
 
 
@@ -472,7 +474,7 @@ def test_entries_without_a_load_have_none(tmp_path):
     words = visible(html.partition('<section id="load">')[2].partition("</section>")[0])
     assert "offered load" not in words
     assert "switch-host" in words
-    assert "carried/offered" not in [metric.name for metric in tables.cards(runs.read([run]))[0].metrics]
+    assert "carried/offered" not in [metric.name for metric in tables.cards(labelled.read([run]))[0].metrics]
     # A run of before there was a window has no such section.
     assert 'id="load"' not in page([write_run(tmp_path / "old", warm_up="1ns")])
 
@@ -536,7 +538,7 @@ def test_bugs_are_not_hidden(tmp_path):
     )
     flows = pl.read_parquet(run / "flows.parquet").with_columns(slowdown=pl.lit(0.5))
     flows.write_parquet(run / "flows.parquet")
-    found = notices.notices(runs.read([run]))
+    found = notices.notices(labelled.read([run]))
     assert [notice.level for notice in found] == ["error", "error"]
     assert "port 3 lost a byte" in found[0].body
     assert found[1].title == "Slowdown below 1"
@@ -548,7 +550,7 @@ def all_charts(read):
         "slowdown": charts.slowdown_distribution(read),
         "goodput": charts.goodput_distribution(read),
         "by size": charts.slowdown_by_size(read),
-        "spread": spread(read, "utilisation", "share", "utilisation"),
+        "spread": tier_chart(read, "utilisation", "share", "utilisation"),
     }
 
 
@@ -564,12 +566,12 @@ def channels(spec):
 
 
 def test_charts_are_valid_vega_lite(two):
-    for spec in all_charts(runs.read(two)).values():
+    for spec in all_charts(labelled.read(two)).values():
         alt.LayerChart.from_dict(spec)
 
 
 def test_structure_of_the_charts(two):
-    read = runs.read(two)
+    read = labelled.read(two)
     specs = all_charts(read)
     curve = {"x": "value", "y": "share", "color": "run"}
     for name in ("fct", "slowdown", "goodput"):
@@ -599,20 +601,20 @@ def test_structure_of_the_charts(two):
 
 
 def test_charts_hold_no_more_than_a_screen_can_show(tmp_path):
-    read = runs.read([write_run(tmp_path / "big", flows=20_000)])
+    read = labelled.read([write_run(tmp_path / "big", flows=20_000)])
     rows = charts.fct_distribution(read)["datasets"]["rows"]
     assert len(rows) <= 401
     assert (rows[0]["share"], rows[-1]["share"]) == (0, 1)
 
 
 def test_unfinished_flows_keep_the_curve_below_one(tmp_path):
-    read = runs.read([write_run(tmp_path / "half", finished=0.5)])
+    read = labelled.read([write_run(tmp_path / "half", finished=0.5)])
     assert charts.fct_distribution(read)["datasets"]["rows"][-1]["share"] == 0.5
     assert charts.goodput_distribution(read)["datasets"]["rows"][-1]["share"] == 1
 
 
 def test_more_runs_than_colours_are_told_apart_by_dashes(tmp_path):
-    read = runs.read([write_run(tmp_path / f"run-{i}", flows=20) for i in range(9)])
+    read = labelled.read([write_run(tmp_path / f"run-{i}", flows=20) for i in range(9)])
     encoding = charts.fct_distribution(read)["layer"][0]["encoding"]
     looks = list(
         zip(
@@ -709,7 +711,7 @@ def test_a_section_is_missing_only_with_a_reason(two, small, tmp_path):
     fy.run(small, {"observe.samples.every": "1us"}).save(tmp_path / "sampled")
     seen = set()
     for folders in (two, [tmp_path / "sampled"]):
-        read = runs.read(folders)
+        read = labelled.read(folders)
         there = {section.key for section in sections.sections(read)}
         # The first reason of a section is that of the whole; one is always there.
         whole = {key: why for key, _, why in reversed(absent.PARTS) if key != "distributions"}

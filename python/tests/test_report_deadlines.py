@@ -10,8 +10,10 @@ from test_report import page, visible, write_run
 
 import flowyard as fy
 from flowyard import analysis, report, text
-from flowyard.report import charts, figures, javascript, reasons, runs, sweep, tables
-from flowyard.report.summary import comparison_table, summary_table
+from flowyard.report import charts, javascript, reasons
+from flowyard.report.run import figures, labelled, tables
+from flowyard.report.run.summary import comparison_table, summary_table
+from flowyard.report.sweep import page as sweep_page
 
 SCENARIO = {
     "topology": {"single-switch": {"hosts": 6, "rate": "1Gbps"}},
@@ -70,7 +72,7 @@ def section(html, name="Deadlines"):
 
 
 def test_the_table_says_what_the_flows_say(two):
-    read = runs.read(two)
+    read = labelled.read(two)
     groups = {group.name: group.rows for group in tables.deadlines(read)}
     assert list(groups) == ["all flows", "answers", "urgent"]
     for name, rows in groups.items():
@@ -107,7 +109,7 @@ def test_the_page_has_a_section(two):
     words = section(html)
     assert "application throughput" in words
     assert "all flows" in words
-    cells = tables.deadlines(runs.read(two))[0].rows[0].cells
+    cells = tables.deadlines(labelled.read(two))[0].rows[0].cells
     assert " ".join(cell.text.replace("\N{NO-BREAK SPACE}", " ") for cell in cells) in words
     assert '<a href="#deadlines">' in html
     spec = json.loads(re.search(r'id="specs">(.*?)</script>', html)[1])["against-deadline"]
@@ -120,7 +122,7 @@ def test_the_page_has_a_section(two):
 
 
 def test_the_curve_at_one_is_the_application_throughput(two):
-    read = runs.read(two)
+    read = labelled.read(two)
     rows = charts.against_deadline_distribution(read)["datasets"]["rows"]
     for run in read:
         within = [row["share"] for row in rows if row["run"] == run.label and row["value"] <= 1]
@@ -138,20 +140,20 @@ def test_runs_without_deadlines_show_nothing_and_say_why(tmp_path, two):
     assert "Deadlines No traffic entry sets one" in section(html, "absent")
     # Beside one that has them it has no row, and its name under the chart.
     html = page([none, two[0]])
-    assert {row.run for group in tables.deadlines(runs.read([none, two[0]])) for row in group.rows} == {1}
+    assert {row.run for group in tables.deadlines(labelled.read([none, two[0]])) for row in group.rows} == {1}
     assert "none: No traffic entry sets one" in section(html)
 
 
 def test_deadlines_of_which_none_was_reached_say_why(tmp_path):
     run = with_deadlines(tmp_path / "run", [10**7] * 4, finished=0.0, status="limit", until="1ms")
-    (figure,) = figures.deadlines(runs.read([run]))
+    (figure,) = figures.deadlines(labelled.read([run]))
     assert figure.spec is None
     assert "before any flow was complete" in figure.missing[0]
     assert f"0% 0 0 4 {text.NONE} {text.NONE} 0" in section(page([run]))
     some = with_deadlines(tmp_path / "some", [None, None, 10**7, 10**7], finished=0.5, status="limit")
-    assert reasons.none_against_deadline(runs.read([some])[0]) == "No flow with a deadline is complete."
+    assert reasons.none_against_deadline(labelled.read([some])[0]) == "No flow with a deadline is complete."
     warm = with_deadlines(tmp_path / "warm", [10**9] + [None] * 9, window=(5000, 10**6))
-    assert reasons.none_against_deadline(runs.read([warm])[0]) == "No flow that counts has a deadline."
+    assert reasons.none_against_deadline(labelled.read([warm])[0]) == "No flow that counts has a deadline."
     assert section(page([warm])) is None
 
 
@@ -179,7 +181,7 @@ def test_a_run_of_which_all_flows_were_abandoned_says_so(tmp_path):
         summary["counters"]["unfinished_flows"] = 0
 
     run = with_deadlines(tmp_path / "run", [5] * 3, [True] * 3, finished=0.0, end_ps=10**6, change=change)
-    (read,) = runs.read([run])
+    (read,) = labelled.read([run])
     assert reasons.not_completed(read) is None
     assert reasons.no_fct(read) == "3 of 3 flows were abandoned: their senders gave them up."
     html = page([run])
@@ -234,7 +236,7 @@ def test_sweeps_have_application_throughput_and_lateness(tmp_path):
         for name in ("application_throughput", "lateness_p50_ps", "lateness_p99_ps"):
             assert row[name] == pytest.approx(own[name])
     assert done.metrics["application_throughput"].n_unique() > 1
-    html = sweep.render(done)
+    html = sweep_page.render(done)
     specs = json.loads(re.search(r'id="specs">(.*?)</script>', html)[1])
     shown = {row["mean"] for row in specs["application-throughput"]["datasets"]["rows"]}
     assert shown == {charts.rounded(mean) for mean in done.means["application_throughput"]}
@@ -246,18 +248,18 @@ def test_sweeps_have_application_throughput_and_lateness(tmp_path):
 def test_sweeps_in_which_nothing_was_late_or_due_say_no_more(tmp_path):
     axis = fy.Axis("hosts", {"topology.single-switch.hosts": [6, 7]})
     easy = {"traffic.answers.deadline": "1s", "traffic.urgent.deadlines.uniform": {"min": "1s", "max": "2s"}}
-    html = sweep.render(swept(tmp_path / "easy", axis, **easy))
+    html = sweep_page.render(swept(tmp_path / "easy", axis, **easy))
     assert "All flows with a deadline met it." in visible(html)
     assert "No flow was late" in visible(html)
     plain = {"topology": SCENARIO["topology"], "transport": "ndp", "traffic": SCENARIO["traffic"][2:]}
     done = fy.sweep(fy.Plan(plain, [axis], name="plain"), tmp_path / "plain")
     assert done.metrics["application_throughput"].null_count() == 2
-    assert not re.search("throughput|lateness", visible(sweep.render(done)))
+    assert not re.search("throughput|lateness", visible(sweep_page.render(done)))
 
 
 def test_the_report_takes_runs_without_the_column(tmp_path):
     """Runs of versions before there was a column `abandoned`."""
     run = with_deadlines(tmp_path / "old", [10**12] * 5)
     assert "abandoned" not in pl.read_parquet(run / "flows.parquet").columns
-    assert runs.read([run])[0].abandoned == 0
+    assert labelled.read([run])[0].abandoned == 0
     assert "all flows 5 100% 0 0 0" in section(report.write([run], tmp_path / "r.html").read_text())

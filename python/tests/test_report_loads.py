@@ -13,8 +13,9 @@ from test_report_sweep import browse, page, rows, specs
 
 import flowyard as fy
 from flowyard import cli, text
-from flowyard.report import carried, javascript, lines, loads, points, sweep_notices
-from flowyard.report.summary import summary_table
+from flowyard.report import javascript, loads
+from flowyard.report.run.summary import summary_table
+from flowyard.report.sweep import lines, load_charts, notices, points
 
 SCENARIO = {
     "topology": {"single-switch": {"hosts": 4}},
@@ -110,7 +111,7 @@ def test_points_that_are_not_in_a_steady_state_are_hollow_and_marked(loaded):
 
 
 def test_the_notice_says_how_many_and_why_once(loaded):
-    found = sweep_notices.notices(loaded, loaded.metrics, loaded.means, loaded.summaries())
+    found = notices.notices(loaded, loaded.metrics, loaded.means, loaded.summaries())
     (notice,) = (each for each in found if each.title == "Not in a steady state")
     count = int((~loaded.metrics["stable"]).sum())
     assert notice.level == "warning"
@@ -201,11 +202,11 @@ def test_the_load_is_found_among_the_axes():
         }
     )
     plans = lines.layouts({"a": [1, 2], "b": ["x", "y"]})
-    number = carried.load_layout(table, plans)
+    number = load_charts.load_layout(table, plans)
     assert number is not None
     assert plans[number].x == "b"
-    assert carried.load_layout(table.with_columns(carried_load=pl.lit(None, pl.Float64)), plans) is None
-    assert carried.load_layout(table.with_columns(offered_load=0.1), plans) is None
+    assert load_charts.load_layout(table.with_columns(carried_load=pl.lit(None, pl.Float64)), plans) is None
+    assert load_charts.load_layout(table.with_columns(offered_load=0.1), plans) is None
     assert loads.is_axis(table.with_columns(b="offered_load"), "b")
     assert not loads.is_axis(table, "a")
     assert not loads.is_axis(table, "b")

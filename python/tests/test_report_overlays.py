@@ -8,7 +8,9 @@ import pytest
 from test_report import page, visible, write_run
 from test_report_parts import sampled
 
-from flowyard.report import figures, hits, javascript, overlays, runs, series, tables, timeline
+from flowyard.report import javascript
+from flowyard.report.charts import overlays, series, timeline
+from flowyard.report.run import fault_impact, figures, labelled, tables
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +36,7 @@ def run(folder, *, faults=(), detection_delay=None, queue=None, transport=None, 
         for entry in scenario["traffic"]:
             entry["transport"] = scenario["transport"]
 
-    (read,) = runs.read([write_run(folder, flows=60, change=change, **options)])
+    (read,) = labelled.read([write_run(folder, flows=60, change=change, **options)])
     return read
 
 
@@ -120,7 +122,7 @@ def test_all_charts_over_time_have_the_faults_and_those_of_queues_the_limit(tmp_
     queue = {"drop-tail": {"limit": {"packets": 40}}}
     run(folder, faults=[fault(10**8, 3 * 10**8)], queue=queue, transport=TCP)
     sampled(folder, count=50)
-    (one,) = runs.read([folder])
+    (one,) = labelled.read([folder])
     found = {figure.key: figure for figure in figures.over_time([one])[0]}
     assert found.keys() == {"time-queue-bytes", "time-utilisation", "time-cwnd-bytes", "time-rate-bps"}
     whole = timeline.timeline([one])
@@ -144,12 +146,12 @@ def test_all_charts_over_time_have_the_faults_and_those_of_queues_the_limit(tmp_
 
 def test_worst_links_say_what_faults_took_where_there_were_any(tmp_path):
     links = pl.read_parquet(write_run(tmp_path / "plain", flows=60) / "links.parquet")
-    (sound,) = runs.read([tmp_path / "plain"])
+    (sound,) = labelled.read([tmp_path / "plain"])
     assert {len(row.cells) for row in tables.worst(sound)} == {7}
     run(tmp_path / "broken", faults=[fault(100, 200)])
     lost = links.with_columns(lost=pl.when(pl.col("id") == 2).then(500).otherwise(0))
     lost.write_parquet(tmp_path / "broken/links.parquet")
-    (broken,) = runs.read([tmp_path / "broken"])
+    (broken,) = labelled.read([tmp_path / "broken"])
     first = tables.worst(broken)[0]
     assert (first.link, first.cells[4].value, len(first.cells)) == (2, 500, 8)
     html = page([tmp_path / "broken"])
@@ -170,7 +172,7 @@ def test_worst_links_say_what_faults_took_where_there_were_any(tmp_path):
     ],
 )
 def test_a_fault_says_when_routes_changed(tmp_path, event, said):
-    (hit,) = hits.hits(run(tmp_path / "one", faults=[event], detection_delay="5ns"))
+    (hit,) = fault_impact.impacts(run(tmp_path / "one", faults=[event], detection_delay="5ns"))
     assert plain(hit.routes) == said
 
 
@@ -186,7 +188,7 @@ def test_the_page_says_where_the_other_flows_are_that_a_fault_hit(tmp_path):
 def test_the_flows_that_a_fault_hit(tmp_path):
     # Flow i starts at 1000 i; a third each lost none, one, two packets.
     one = run(tmp_path / "one", faults=[fault(30_500, 40_500, links=[1, 2]), fault(10**9 - 1)])
-    first, last = hits.hits(one)
+    first, last = fault_impact.impacts(one)
     assert plain(first.fault.main) == "30.5 ns to 40.5 ns: down"
     under_way = one.flows.filter(pl.col("start_ps") < 40_500)
     losers = under_way.filter(pl.col("lost") > 0)
@@ -194,17 +196,17 @@ def test_the_flows_that_a_fault_hit(tmp_path):
     # Links 1 and 2 lost 2 and 3 packets.
     assert first.counts.endswith("its links lost 5 packets")
     numbers = [[cell.value for cell in row] for row in first.rows]
-    assert [row[0] for row in numbers] == [*range(2, 39, 3)][: hits.MOST_FLOWS]
+    assert [row[0] for row in numbers] == [*range(2, 39, 3)][: fault_impact.MOST_FLOWS]
     assert all(row[6] == 2 for row in numbers)
     assert all(row[4] == max(30_500, 1000 * row[0]) and row[5] <= 40_500 for row in numbers)
-    assert first.losers == losers.height > hits.MOST_FLOWS
+    assert first.losers == losers.height > fault_impact.MOST_FLOWS
     # Flow 0 lost nothing: it is not among those that were hit.
-    (early,) = hits.hits(run(tmp_path / "early", faults=[fault(0, 2500)]))
+    (early,) = fault_impact.impacts(run(tmp_path / "early", faults=[fault(0, 2500)]))
     assert [row[0].value for row in early.rows] == [2, 1]
     # Of a switch that is down: what was lost on all its links, in both directions.
     switch = one.links["to"][0]
     down = {**fault(0, 2500, links=()), "nodes": [switch]}
-    (whole,) = hits.hits(run(tmp_path / "whole", faults=[down]))
+    (whole,) = fault_impact.impacts(run(tmp_path / "whole", faults=[down]))
     own = one.links.filter((pl.col("from") == switch) | (pl.col("to") == switch))
     assert own.height > 1
     assert whole.counts.endswith(f"its links lost {own['lost'].sum():,} packets")
@@ -233,7 +235,7 @@ def test_one_size_has_an_index_of_fairness_but_no_chart_or_groups_by_size(tmp_pa
     equal = one_size(write_run(tmp_path / "equal", flows=60))
     names = {}
     for folder in (mixed, equal):
-        read = runs.read([folder])
+        read = labelled.read([folder])
         names[folder.name] = {metric.name for metric in tables.cards(read)[0].metrics}
         drawn = {figure.key for figure in figures.figures(read)}
         groups = [group.name for group in tables.summary(read)]

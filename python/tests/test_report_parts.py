@@ -10,7 +10,9 @@ import pytest
 from test_report import page, visible, write_run
 
 import flowyard as fy
-from flowyard.report import heat, histograms, reasons, runs, series, tables, timeline
+from flowyard.report import reasons
+from flowyard.report.charts import heat, histograms, series, timeline
+from flowyard.report.run import labelled, tables
 
 TIERS = ("leaf-host", "host-leaf", "leaf-spine")
 
@@ -44,7 +46,7 @@ def leafy(tmp_path):
     def make(leaves, hosts):
         folder = write_run(tmp_path / f"{leaves}-{hosts}")
         network(leaves, hosts).write_parquet(folder / "links.parquet")
-        return runs.read([folder])[0]
+        return labelled.read([folder])[0]
 
     return make
 
@@ -96,7 +98,7 @@ def test_one_scale_for_all_runs(leafy):
 
 
 def test_the_timeline_holds_slowest_unfinished_and_an_even_sample(tmp_path):
-    run = runs.read([write_run(tmp_path / "many", flows=5000, finished=0.9)])[0]
+    run = labelled.read([write_run(tmp_path / "many", flows=5000, finished=0.9)])[0]
     chosen = timeline.choose(run)
     kinds = chosen.group_by("why").len().sort("why")
     assert dict(kinds.iter_rows()) == {
@@ -128,7 +130,7 @@ def test_the_timeline_holds_slowest_unfinished_and_an_even_sample(tmp_path):
 
 
 def test_bars_of_the_timeline_are_the_flows(tmp_path):
-    run = runs.read([write_run(tmp_path / "few", flows=40, finished=0.5)])[0]
+    run = labelled.read([write_run(tmp_path / "few", flows=40, finished=0.5)])[0]
     found = timeline.timeline([run])
     assert found
     rows = {row["flow"]: row for row in found.spec["datasets"]["flows"]}
@@ -175,7 +177,7 @@ def sampled(folder, links=(0, 5), flows=(0, 1), count=1000, seed=1):
 def test_a_thinned_series_keeps_the_least_and_the_largest_of_each_span(tmp_path):
     folder = write_run(tmp_path / "run")
     rows = sampled(folder)
-    run = runs.read([folder])[0]
+    run = labelled.read([folder])[0]
     spans = 50
     kept = series.decimated(run, "queue_bytes", [5], spans)
     length = -(-(run.end_ps + 1) // spans)
@@ -191,7 +193,7 @@ def test_a_thinned_series_keeps_the_least_and_the_largest_of_each_span(tmp_path)
 def test_few_samples_are_all_kept(tmp_path):
     folder = write_run(tmp_path / "run")
     rows = sampled(folder, count=20)
-    run = runs.read([folder])[0]
+    run = labelled.read([folder])[0]
     kept = series.decimated(run, "cwnd_bytes", [0, 1], 100)
     assert kept == sorted((id_, time, value) for time, name, id_, value in rows if name == "cwnd_bytes")
 
@@ -200,7 +202,7 @@ def test_links_and_flows_to_show_are_the_worst_of_each_run(tmp_path, monkeypatch
     folders = [write_run(tmp_path / "a"), write_run(tmp_path / "b", finished=0.0)]
     for folder in folders:
         sampled(folder, links=range(8), flows=range(6), count=3)
-    read = runs.read(folders)
+    read = labelled.read(folders)
     monkeypatch.setattr(series, "MOST_LINKS", 3)
     monkeypatch.setattr(series, "MOST_FLOWS", 2)
     # Drops grow with the number of the link.
@@ -245,7 +247,7 @@ def test_other_networks_have_other_links(leafy, tmp_path):
     several = [leafy(4, 3), leafy(3, 4)]
     for run, folder in zip(several, ("4-3", "3-4"), strict=True):
         sampled(tmp_path / folder, links=run.links["id"][:6].to_list(), count=3)
-    several = runs.read([tmp_path / "4-3", tmp_path / "3-4"])
+    several = labelled.read([tmp_path / "4-3", tmp_path / "3-4"])
     chosen = series.links(several)
     for run, places in zip(several, chosen.places, strict=True):
         names = {row["id"]: f"{row['from']} → {row['to']}" for row in run.links.iter_rows(named=True)}
@@ -312,7 +314,7 @@ def test_an_observed_run_of_the_engine_is_shown(tmp_path):
         "observe": {"samples": {"every": "1us", "rows_limit": 2000}, "histograms": {}},
     }
     folder = fy.run(scenario).save(tmp_path / "observed")
-    run = runs.read([folder])[0]
+    run = labelled.read([folder])[0]
     assert "samples" in run.cut_off_ps
     assert series.links([run]).sampled == 8
     assert series.flows([run]).sampled == 4
@@ -346,7 +348,7 @@ def test_ports_that_flow_control_stopped_are_shown(tmp_path):
         ],
     }
     folder = fy.run(scenario).save(tmp_path / "stopped")
-    run = runs.read([folder])[0]
+    run = labelled.read([folder])[0]
     assert run.pauses
     longest = run.links["paused_ps"].max()
     up, down = tables.tiers([run])
@@ -372,7 +374,7 @@ def test_samples_of_a_transport_without_window_say_so(tmp_path):
     sampled(folder, count=5)
     path = folder / "samples.parquet"
     pl.read_parquet(path).filter(pl.col("series") != "cwnd_bytes").write_parquet(path)
-    run = runs.read([folder])[0]
+    run = labelled.read([folder])[0]
     assert reasons.no_window(run) == "No transport of the sampled flows has a window."
     pl.read_parquet(path).filter(pl.col("series") != "rate_bps").write_parquet(path)
-    assert reasons.no_window(runs.read([folder])[0]) == "No flow was active at a sample."
+    assert reasons.no_window(labelled.read([folder])[0]) == "No flow was active at a sample."

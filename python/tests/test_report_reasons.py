@@ -11,7 +11,8 @@ from test_report import page, visible, write_run
 
 import flowyard as fy
 from flowyard import cli
-from flowyard.report import absent, reasons, runs, tables
+from flowyard.report import reasons
+from flowyard.report.run import absent, labelled, tables
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def made(tmp_path):
                 height = len(next(iter(columns.values())))
                 given = [pl.Series(key, values, dtype=table.schema[key]) for key, values in columns.items()]
                 table.head(height).with_columns(given).write_parquet(path)
-        return runs.read([folder])[0]
+        return labelled.read([folder])[0]
 
     return make
 
@@ -97,7 +98,7 @@ def test_the_bound_is_one(tmp_path):
         return pl.DataFrame(fy.run(scenario | {"run": {"until": f"{until_ps}ps"}}).flows)["completed"].sum()
 
     folder = fy.run(scenario).save(tmp_path / "short")
-    least, paced = reasons.missing_time_ps(runs.read([folder])[0])
+    least, paced = reasons.missing_time_ps(labelled.read([folder])[0])
     assert completed(300_000_000 + least * 99 // 100) == 0
     assert completed(300_000_000 + paced * 3 // 2) > 0
 
@@ -177,7 +178,7 @@ def test_datagrams_that_were_lost_are_told(tmp_path):
     """68 datagrams of 1,472 bytes a flow: those that four places at the bottleneck do not hold are gone."""
     result = fy.run(LOST)
     assert (result.status, result.summary["counters"]["unfinished_flows"]) == ("complete", 3)
-    run = runs.read([result.save(tmp_path / "run")])[0]
+    run = labelled.read([result.save(tmp_path / "run")])[0]
     drops = result.summary["counters"]["drops"]
     count = f"3 of 3 flows were not completed: {drops} of their packets were lost"
     said = f"{count}, and transport.datagram retransmits none."
@@ -185,13 +186,13 @@ def test_datagrams_that_were_lost_are_told(tmp_path):
     assert said in visible(page([tmp_path / "run"]))
     # With room for all of them nothing is to be told.
     enough = fy.run(LOST | {"queue": "infinite"}).save(tmp_path / "enough")
-    assert reasons.not_completed(runs.read([enough])[0]) is None
+    assert reasons.not_completed(labelled.read([enough])[0]) is None
 
 
 def test_a_stalled_run_says_what_each_entry_waits_for(tmp_path):
     result = fy.run(CUT)
     assert result.status == "stalled"
-    run = runs.read([result.save(tmp_path / "run")])[0]
+    run = labelled.read([result.save(tmp_path / "run")])[0]
     first, second = (said.replace("\N{NO-BREAK SPACE}", " ") for said in reasons.waits(run))
     # The last timeout before rto_max, of 60 s, ends by 102 s; the timer has been set for 60 s since.
     assert first.startswith("traffic.a: 1 flow open, next timer at 1")

@@ -18,8 +18,10 @@ from test_report import visible
 import flowyard as fy
 from flowyard import sweeps, text
 from flowyard.errors import UserError
-from flowyard.report import javascript, lines, metrics, over_size, places, sweep, sweep_facts
-from flowyard.sweeps import results
+from flowyard.report import javascript, metrics
+from flowyard.report.sweep import axis_types, facts, lines, over_size
+from flowyard.report.sweep import page as sweep_page
+from flowyard.sweeps import tables
 from flowyard.sweeps.plan import ModelPlan
 
 # Student's t, two-sided 95 %, from printed tables, by the number of values.
@@ -62,7 +64,7 @@ def swept(folder, *axes, replicas=3, changes=None, name="swept"):
 
 def page(done):
     """The report, written and read again; what fy.open remembers is asked for afresh."""
-    sweep.write(done.folder, done.folder / "report.html")
+    sweep_page.write(done.folder, done.folder / "report.html")
     return (done.folder / "report.html").read_text(encoding="utf-8")
 
 
@@ -216,7 +218,7 @@ def test_a_sweep_without_a_run_has_no_report(tmp_path, flowyard):
     done = swept(tmp_path / "s", replicas=1)
     shutil.rmtree(done.path(done.runs["run"][0]))
     with pytest.raises(UserError, match="no run is done yet"):
-        sweep.write(done.folder, tmp_path / "report.html")
+        sweep_page.write(done.folder, tmp_path / "report.html")
     asked = flowyard("report", done.folder)
     assert asked.returncode == 2
     assert "no run is done yet" in asked.stderr
@@ -599,7 +601,7 @@ def test_a_plan_may_choose_what_is_shown(tmp_path):
     assert list(specs(html)) == ["end-ps", "marks", "slowdown-p99-9"]
     heads = re.findall(r"<h3>(?:<dfn[^>]*>)?([^<]*)", html)
     assert heads == ["Marks", "Slowdown p99.9", "Simulated time"]
-    assert set(results.METRICS) == set(metrics.ALL_METRICS)
+    assert set(tables.METRICS) == set(metrics.ALL_METRICS)
 
 
 def test_what_was_found_stands_before_what_was_run(tmp_path):
@@ -626,7 +628,7 @@ def test_what_was_found_stands_before_what_was_run(tmp_path):
     ],
 )
 def test_quantities_are_read_as_the_engine_does(values, numbers, format_type, logarithmic):
-    found = places.places(values)
+    found = axis_types.axis_type(values)
     assert (found.numbers, found.format_type, found.logarithmic) == (numbers, format_type, logarithmic)
 
 
@@ -654,14 +656,14 @@ def test_names_with_html_in_them_are_text(tmp_path):
 
 
 def test_long_tables_are_cut_and_say_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "MOST_ROWS", 4)
+    monkeypatch.setattr(sweep_page, "MOST_ROWS", 4)
     words = visible(page(swept(tmp_path / "s", WINDOW, HOSTS, replicas=2)))
     assert "The first 4 of 6 points." in words
     assert "The first 4 of 12 runs." in words
 
 
 def test_scenarios_are_merged_field_by_field():
-    merged = sweep_facts.merged
+    merged = facts.merged
     assert merged([{"a": 1, "b": {"c": "x"}}, {"a": 2, "b": {"c": "x"}}]) == {"a": "1 / 2", "b": {"c": "x"}}
     assert merged([{"ndp": {"w": 1}}, {"tcp": {}}, {"ndp": {"w": 2}}]) == "ndp / tcp"
     assert merged([{"a": 1}, {"a": 1, "b": 2}]) == {"a": 1, "b": "none / 2"}

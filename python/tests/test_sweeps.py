@@ -17,7 +17,7 @@ from conftest import PATIENCE_S, SMALL, open_sweep
 import flowyard as fy
 from flowyard import cli
 from flowyard.errors import UserError
-from flowyard.sweeps import Axis, Plan, columns, results
+from flowyard.sweeps import Axis, Plan, columns, tables
 from flowyard.sweeps.plan import ModelPlan
 from flowyard.sweeps.task import ScenarioTask
 
@@ -627,7 +627,7 @@ def test_one_replica_has_no_interval(sweep, tmp_path):
     means = open_sweep(tmp_path / "out/plan").means
     assert means["replicas"].to_list() == [1, 1]
     assert means["fct_p50_ps"].null_count() == 0
-    for metric in results.METRICS:
+    for metric in tables.METRICS:
         assert means[f"{metric}_ci95"].to_list() == [None, None]
 
 
@@ -735,7 +735,7 @@ def test_shares_of_packets_are_of_those_that_flows_sent(mixed):
     for row in mixed.metrics.iter_rows(named=True):
         sent = sum(pl.DataFrame(fy.open_run(mixed.path(row["run"])).flows)["packets_sent"])
         assert row["packets_sent"] == sent > 0
-        for name in results.OF_PACKETS:
+        for name in tables.OF_PACKETS:
             assert row[f"{name}_per_packet"] == row[name] / sent
     assert mixed.metrics["trims"].sum() > 0
 
@@ -798,7 +798,7 @@ def test_every_column_of_a_sweep_is_explained(mixed):
     }.items():
         own = {"run", "hosts", "replica", "replicas", "status", "flows", "flows_ci95"}
         assert {column["name"] for column in explained[name]} - own == set(table.columns) - own
-        assert set(table.columns) <= results.COLUMNS | {"hosts"}
+        assert set(table.columns) <= tables.COLUMNS | {"hosts"}
 
 
 # A sweep of a function.

@@ -56,7 +56,7 @@ HELD = (
 
 @dataclass(frozen=True)
 class Pattern:
-    """Who sends to whom, how much, and through which buffers."""
+    """Flows: sender, receiver, size, and the buffers on the path."""
 
     name: str
     bytes: int

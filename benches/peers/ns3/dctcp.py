@@ -108,7 +108,7 @@ def flowyard_run(
 
 
 def totals(scenario: dict[str, Any], until: float) -> tuple[list[int], float]:
-    """What each flow has delivered, and byte-seconds in the port to the receiver."""
+    """Delivered bytes of each flow, and byte-seconds in the port to the receiver."""
     scenario = copy.deepcopy(scenario)
     scenario["run"]["until"] = f"{until}s"
     run = results.run(scenario)

@@ -75,7 +75,7 @@ def compare(name: str) -> list[Row]:
 
 
 def unmet(row: Row) -> str:
-    """What a row that does not hold lacks."""
+    """Deficit of a row that does not hold."""
     if row.within is None:
         return "nothing says why the sides part"
     return f"differs by {row.difference:+.2%}, allowed are {row.within:.2%}"

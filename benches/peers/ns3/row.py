@@ -1,4 +1,4 @@
-"""What a comparison with ns-3 hands to the table: its rows, or that it does not hold.
+"""Result of a comparison with ns-3 for the table: its rows, or the reason why it does not hold.
 
 A comparison is NAME.cc, the ns-3 program (arguments in, one JSON object on standard output), NAME.toml, the
 scenario, and NAME.py, which has
@@ -51,7 +51,7 @@ class DoesNotHoldError(Exception):
 
 
 def ns3(program: Path, **arguments: object) -> Any:
-    """What the ns-3 program answers to these arguments (`--name=value`).
+    """Output of the ns-3 program with these arguments (`--name=value`).
 
     Raises:
         DoesNotHoldError: it ended with an error.

@@ -1,4 +1,4 @@
-"""NewReno without a loss whose packets take all shortest paths of a fat-tree by chance: mean FCT, and what is repeated.
+"""NewReno without a loss whose packets take all shortest paths of a fat-tree at random: mean FCT, and what is repeated.
 
 A spurious fast retransmit halves a window that is still in slow start, and repeats in the next round trips, so that the
 mean FCT is decided by how soon packets overtake each other by three, and by the window law of repeated recoveries.

@@ -95,7 +95,7 @@ def rows(program: Path, folder: Path) -> list[Row]:
 
 
 def table(figures: dict[str, Any]) -> list[Row]:
-    """What was measured, as rows of the common table."""
+    """Measurements as rows of the common table."""
     found = [
         Row(
             case=f"TCP, a lone flow over {flow['links']} links",
@@ -224,7 +224,7 @@ def median(times: list[int | None]) -> float:
 
 
 def problems(figures: dict[str, Any]) -> list[str]:
-    """What keeps the comparison from being one, or Flowyard from being fast enough."""
+    """Reasons against the comparison's validity, or against Flowyard's speed."""
     found = []
     for case in figures["cases"]:
         if case["lost"]:

@@ -1,4 +1,4 @@
-"""What the tables of a run say: pure functions, tables of a result or of polars in, polars tables or numbers out.
+"""Metrics of a run's tables: pure functions, tables of a result or of polars in, polars or numbers out.
 
 Percentiles interpolate linearly between order statistics (type 7, the default of numpy and R). A flow that has
 not finished has no completion time: it is left out of means and percentiles and counted in the completed

@@ -58,7 +58,7 @@ def slack(flows: Arrow) -> pl.Series:
 
 
 def timeliness(flows: Arrow, by: Sequence[str] = ()) -> pl.DataFrame:
-    """What became of the flows with a deadline.
+    """Counts of the flows with a deadline.
 
     Args:
         flows: Columns tag, completed, fct_ps, deadline_ps, met_deadline as in flows.parquet, and

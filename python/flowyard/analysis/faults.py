@@ -10,7 +10,7 @@ PERIODS = ("before", "during", "after")
 
 
 def spans_of(faults: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], int | None]]:
-    """What went wrong, in its order, each with when it was over, in ps; None if it stayed.
+    """Faults in order, each with its end in ps; None if it stayed.
 
     Args:
         faults: What run.json says under `faults`. A fault is over when it is undone, or when the same links and

@@ -1,4 +1,4 @@
-"""What is measured for its speed, and what it may cost: a row for each case."""
+"""Benchmarks of speed with their limits: a row for each case."""
 
 from dataclasses import dataclass
 from pathlib import Path

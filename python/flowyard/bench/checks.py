@@ -1,4 +1,4 @@
-"""What was promised, what was measured, and whether it was kept."""
+"""Targets, measurements, and whether each target is met."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +49,7 @@ class Check:
         }
 
     def cells(self) -> list[str]:
-        """What, target, stretch, measured, verdict: a row of a table."""
+        """Subject, target, stretch, measured, verdict: a row of a table."""
         sign = "at least" if self.at_least else "at most"
         unit = f" {self.unit}" if self.unit else ""
         return [

@@ -1,4 +1,4 @@
-"""Runs in a process of their own: its peak of memory is then the run's, and nobody else's."""
+"""Runs in a process of their own: its peak of memory is then that of the run alone."""
 
 import json
 import subprocess

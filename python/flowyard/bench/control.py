@@ -93,7 +93,7 @@ def burst(leaves: int, hosts: int, spines: int, flows: int, size: str, controlle
 
 
 def checks(figures: Mapping[str, Any]) -> list[Check]:
-    """What was promised of them."""
+    """Targets."""
     decisions = {
         "syn": ("SYN, a slot's control", SLOT_LIMIT),
         "asy": ("ASY, an update of rates", UPDATE_LIMIT),

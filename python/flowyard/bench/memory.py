@@ -1,4 +1,4 @@
-"""What a simulation keeps in memory: the peak of two large ones, and bytes each of what there are many of.
+"""Memory of a simulation: the peak of two large ones, and bytes per item of numerous items.
 
 Each figure comes from the peak of resident memory of processes that run one simulation each, tables included:
 what a user sees. Bytes each are the difference between two runs that differ in nothing else, over the number
@@ -117,7 +117,7 @@ def measure(tell: Callable[[str], None]) -> dict[str, Any]:
 
 
 def checks(figures: dict[str, Any]) -> list[Check]:
-    """What was promised of them."""
+    """Targets."""
     for name in ("k48", "million_flows"):
         if figures[name]["status"] != "complete":
             raise RuntimeError(f"{name} ended with status {figures[name]['status']}: nothing to measure")

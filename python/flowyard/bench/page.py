@@ -38,7 +38,7 @@ def show(figures: dict[str, Any], checks: Sequence[Check]) -> None:
 
 
 def tables(figures: dict[str, Any], checks: Sequence[Check]) -> list[TextTable]:
-    """What was measured, then a table for each target."""
+    """Measurements, then a table for each target."""
     found = [cases(figures)] if figures["cases"] else []
     if "memory" in figures:
         rows = [[name, f"{value:,.0f}"] for name, value in figures["memory"]["bytes_per"].items()]
@@ -125,7 +125,7 @@ def cases(figures: dict[str, Any]) -> TextTable:
 
 
 def require_place(path: Path) -> tuple[str, str]:
-    """What a file has before and behind the tables; if it is not there, what it is to have.
+    """Text of a file before and behind the tables; of a new file, a default.
 
     Raises:
         UserError: It is no text with the two lines between which tables are written.

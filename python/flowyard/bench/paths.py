@@ -49,7 +49,7 @@ def one(balancer: str, overrides: Mapping[str, object] | None = None) -> dict[st
 
 
 def checks(figures: dict[str, float]) -> list[Check]:
-    """What was promised of them."""
+    """Targets."""
     return [
         Check(11, "TCP permutation, k = 16, paths by nix, a packet-hop", "x per-flow", figures["ratio"], 1.1),
         Check(11, "drawing the paths of this permutation, both ways", "ms", figures["drawing_ms"], 50),

@@ -73,7 +73,7 @@ def burst(transport: str, flows: int, until: str) -> Mapping[str, Any]:
 
 
 def checks(figures: Mapping[str, Any]) -> list[Check]:
-    """What was promised of them."""
+    """Targets."""
     growth, port, flow = (figures[key] for key in ("growth", "bytes_per_port", "bytes_per_flow"))
     return [
         *(

@@ -56,7 +56,7 @@ def once(module: str) -> float:
 
 
 def checks(figures: Mapping[str, float]) -> list[Check]:
-    """What was promised of them."""
+    """Targets."""
     return [
         Check(14, f"with {name}", "packet-hops/s", speed, LEAST, at_least=True)
         for name, speed in figures.items()

@@ -50,7 +50,7 @@ def once(run: dict[str, Any]) -> tuple[float, float]:
 
 
 def checks(figures: dict[str, float]) -> list[Check]:
-    """What was promised: absolute limits, and linear growth."""
+    """Targets: absolute limits, and linear growth."""
     growth = figures["slot_by_slot_s"] / figures["half_slot_by_slot_s"]
     return [
         Check(9, "a million slots, 100 flows, PEQ, slot by slot", "s", figures["slot_by_slot_s"], 5),

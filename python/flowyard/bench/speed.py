@@ -69,7 +69,7 @@ def row(case: Case, rounds: Sequence[dict[str, Any]], floor: float) -> dict[str,
 
 
 def checks(cases: Sequence[Case], figures: dict[str, Any]) -> list[Check]:
-    """What was promised of these cases."""
+    """Targets of these cases."""
     found = []
     rows = {row["name"]: row for row in figures["cases"]}
     for case in cases:

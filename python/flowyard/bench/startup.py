@@ -50,5 +50,5 @@ def wall(*arguments: str) -> float:
 
 
 def checks(figures: dict[str, float]) -> list[Check]:
-    """What was promised of them."""
+    """Targets."""
     return [Check(8, name, "ms", figures[name], limit) for name, limit in LIMITS_MS.items()]

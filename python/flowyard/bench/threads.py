@@ -137,7 +137,7 @@ def floors(count: int) -> float:
 
 
 def checks(figures: dict[str, Any]) -> list[Check]:
-    """What was promised of them."""
+    """Targets."""
     what = "two runs on two threads, of what two floor processes get"
     faster = figures["one_run"]["ndp-permutation-k16"]["speed_up"]
     return [

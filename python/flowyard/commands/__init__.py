@@ -29,7 +29,7 @@ from flowyard.commands import (
 
 
 class Verb(Protocol):
-    """What the module of a verb has.
+    """Interface of the module of a verb.
 
     Attributes:
         NAME: The word that is typed.

@@ -12,7 +12,7 @@ HELP = "measure the engine's speed on this machine"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What is measured, how often, and the page that has the figures."""
+    """Options: benchmarks, repetitions, and the page for the results."""
     parser.description = (
         "Measures the engine's speed and memory on this machine, against the targets. "
         "Exit code 1 if one is missed; one that is known to be missed has a guard, the worst value accepted "

@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks and prints; executes at most a moment of a run."""
-    from flowyard import _native, forecast, memory, results, scenarios
+    from flowyard import _native, memory, results, run_time, scenarios
     from flowyard.terminal.exits import COMPLETE
     from flowyard.text import room
 
@@ -41,14 +41,14 @@ def run(arguments: argparse.Namespace) -> int:
     needs, is_least, derived, advice, window = checked.outlook()
     advice = [*advice, *_stuck(resolved["traffic"])]
     flows = _drawn(checked, resolved)
-    speed = forecast.speed(checked, needs, is_least=is_least)
+    speed = run_time.speed(checked, needs, is_least=is_least)
     if arguments.json:
         said = {
             "drawn": flows,
             "derived": derived,
             "advice": advice,
             "window": window,
-            "needs": {**forecast.as_json(needs, speed), "is_least": is_least},
+            "needs": {**run_time.as_json(needs, speed), "is_least": is_least},
         }
         print(json.dumps({**resolved, **said}, indent=2))
         return COMPLETE
@@ -64,25 +64,25 @@ def run(arguments: argparse.Namespace) -> int:
         own = {key: value for key, value in entry.items() if shared.get(key) != value}
         _part("traffic", inline(own))
     for row in flows:
-        from flowyard import drawn
+        from flowyard import traffic_stats
 
-        _part("drawn", drawn.said(row))
+        _part("drawn", traffic_stats.said(row))
     for field, value in derived.items():
         _part("derived", f"{field} = {inline(value)}")
-    _part("measured", forecast.measuring(window))
+    _part("measured", run_time.measuring(window))
     hops, ends = needs["packet_hops"], needs["end_ps"] / 1e9
     taken = room(needs["memory_bytes"])
     least = "at least " if is_least else ""
     _part("needs", f"about {taken}; {least}{hops:,} packet-hops for {least}{ends:,.3g} ms simulated")
-    _part("", forecast.said(needs, speed, is_least=is_least))
+    _part("", run_time.said(needs, speed, is_least=is_least))
     if is_least:
-        _part("", forecast.WHY_LEAST)
+        _part("", run_time.WHY_LEAST)
     there = memory.left()
     if there and needs["memory_bytes"] > there.size:
         _part("", f"too much for this process, which has {room(there.size)} left: {there.why}")
     if resolved.get("observe"):
         _part("observe", inline(resolved["observe"]))
-        _part("", forecast.to_observe(needs))
+        _part("", run_time.to_observe(needs))
     for piece in advice:
         print(results.advised(piece))
     return COMPLETE
@@ -95,9 +95,9 @@ def _drawn(checked: Any, resolved: dict[str, Any]) -> list[dict[str, Any]]:
     asked = [entry["name"] for entry in resolved["traffic"] if results.variant(entry["sizes"]) not in GIVEN]
     if not asked:
         return []
-    from flowyard import drawn
+    from flowyard import traffic_stats
 
-    return [row for row in drawn.entries(checked, resolved) if row["name"] in asked]
+    return [row for row in traffic_stats.entries(checked, resolved) if row["name"] in asked]
 
 
 def _stuck(traffic: list[dict[str, Any]]) -> list[dict[str, str]]:

@@ -110,6 +110,6 @@ def _networks_by_hosts() -> Iterable[str]:
 
 def _dialects() -> Iterable[str]:
     from flowyard import results
-    from flowyard.called import members
+    from flowyard.member_names import members
 
     return members(results.schema()["$defs"]["Dialect"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flowyard.errors import UserError
 
 if TYPE_CHECKING:
-    from flowyard.prototypes.handed import Handed
+    from flowyard.prototypes.registry import Registered
 
 
 def as_json(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +66,7 @@ def overrides(arguments: argparse.Namespace) -> dict[str, object]:
     return overrides
 
 
-def prototypes(arguments: argparse.Namespace) -> "list[Handed]":
+def prototypes(arguments: argparse.Namespace) -> "list[Registered]":
     """The members in Python that `scenario` was given; most runs have none, and import nothing for it."""
     if not arguments.prototype:
         return []

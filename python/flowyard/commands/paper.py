@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from flowyard.commands import options
@@ -22,6 +23,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "id",
         metavar="ID",
         help="a paper, a figure or a claim; or a study's folder, whose claims.toml is read without running Python",
+    )
+    added.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="also draw the figures from their published tables, as DIR/FIGURE.svg",
+    )
+    added.add_argument(
+        "--results",
+        type=Path,
+        metavar="DIR",
+        help="the published tables, PAPER/FIGURE/*.csv; default docs/results, as in a checkout",
     )
     added = _verb(verbs, "run", _run, "produce figures and judge their claims")
     added.add_argument(

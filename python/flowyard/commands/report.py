@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     from flowyard import folders, report
     from flowyard.errors import UserError
     from flowyard.results import open_run
-    from flowyard.sweeps.results import is_sweep
+    from flowyard.sweeps.tables import is_sweep
     from flowyard.terminal.exits import COMPLETE
 
     if arguments.output and not arguments.output.is_dir():
@@ -38,11 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
     default = arguments.runs[0] if len(arguments.runs) == 1 else Path()
     output = arguments.output or default / "report.html"
     if any(map(is_sweep, arguments.runs)):
-        from flowyard.report import sweep
+        from flowyard.report.sweep import page
 
         if len(arguments.runs) > 1:
             raise UserError("a report shows one sweep, or any number of runs; name one sweep only")
-        sweep.write(arguments.runs[0], output)
+        page.write(arguments.runs[0], output)
     else:
         for directory in arguments.runs:
             open_run(directory)  # says which folder is not a run's

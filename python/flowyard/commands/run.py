@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs it; after Ctrl-C what there is by then is kept."""
-    from flowyard import folders, forecast, memory, results, scenarios
+    from flowyard import folders, memory, results, run_time, scenarios
     from flowyard.terminal.exits import FAILED, OF_STATUS
     from flowyard.terminal.interrupt import Deferred
     from flowyard.terminal.progress import Display
@@ -55,9 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
     # Before the import below, which takes memory, too.
     memory.require(needs["memory_bytes"])
     if window["rule"] != "all":
-        print(f"measured: {forecast.measuring(window)}", file=sys.stderr)
+        print(f"measured: {run_time.measuring(window)}", file=sys.stderr)
     if checked.resolved().get("observe"):
-        print(forecast.to_observe(needs), file=sys.stderr)
+        print(run_time.to_observe(needs), file=sys.stderr)
     # Ctrl-C ends the run, not the program: what there is by then is kept.
     with Deferred() as deferred, folders.Staging(arguments.output, numbered=path.stem) as staging:
         with Display() as display, _importing("polars"):
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
     else:
-        from flowyard.report.summary import tell
+        from flowyard.report.run.summary import tell
 
         tell(result, folder)
     for violation in result.violations:
@@ -83,7 +83,7 @@ def _replicas(arguments: argparse.Namespace, path: Path) -> int:
     """Runs missing replicas into the folder of a sweep without axes, and prints means over those that are done."""
     from flowyard import results, sweeps
     from flowyard.errors import NO_PROTOTYPES, UserError
-    from flowyard.report import replicas
+    from flowyard.report.sweep import replicas
     from flowyard.sweeps.command import complain, exit_code
 
     if arguments.prototype:

@@ -20,10 +20,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the contents of the folder."""
     if (arguments.folder / "papers.json").is_file():
-        from flowyard.papers import told
+        from flowyard.papers import verdict_table
         from flowyard.terminal.exits import COMPLETE
 
-        told.tell_again(arguments.folder, as_json=arguments.json)
+        verdict_table.print_again(arguments.folder, as_json=arguments.json)
         return COMPLETE
     from flowyard.report import listing
 

@@ -35,6 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _disciplines() -> Iterable[str]:
     from flowyard import slotted
-    from flowyard.called import members
+    from flowyard.member_names import members
 
     return members(slotted.schema()["$defs"]["DisciplineConfig"])

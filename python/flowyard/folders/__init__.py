@@ -181,7 +181,7 @@ def refuse_existing(path: Path) -> None:
 
 
 def there_already(path: Path, more: str = "") -> UserError:
-    """What to say of a place that is taken."""
+    """Error message for a path that exists."""
     return UserError(f"{path}: is already there{more}; name another file with -o, or remove it")
 
 
@@ -240,7 +240,7 @@ def remove_empty(made: list[Path]) -> None:
 
 
 def cannot_write(target: Path, error: OSError) -> UserError:
-    """What to say if something cannot be written."""
+    """Error message for a path that cannot be written."""
     above = (parent for parent in target.parents if parent.exists() or parent.is_symlink())
     nearest = next(above, Path())
     reason = error.strerror or str(error) if nearest.is_dir() else f"{nearest} is no folder"

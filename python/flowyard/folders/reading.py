@@ -80,7 +80,7 @@ def _bytes(path: Path, size: int, most: int) -> bytes:
 
 
 def require_regular(path: Path) -> os.stat_result:
-    """What the system knows of a regular file. It is not opened: to open a pipe is to wait for its other end.
+    """Status of a regular file. It is not opened: opening a pipe waits for its other end.
 
     Raises:
         UserError: It is a folder, a pipe, a device or a socket.
@@ -121,7 +121,7 @@ _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a so
 
 
 def read_toml(path: str | PathLike[str], most: int = PLAN_MAX) -> dict[str, Any]:
-    """What a TOML file says.
+    """Contents of a TOML file.
 
     Raises:
         UserError: It cannot be read, or holds what none of ours does.
@@ -130,7 +130,7 @@ def read_toml(path: str | PathLike[str], most: int = PLAN_MAX) -> dict[str, Any]
 
 
 def read_json(path: str | PathLike[str], most: int = KEPT_MAX) -> Any:
-    """What a JSON file says.
+    """Contents of a JSON file.
 
     Raises:
         UserError: It cannot be read, or holds what none of ours does.
@@ -139,7 +139,7 @@ def read_json(path: str | PathLike[str], most: int = KEPT_MAX) -> Any:
 
 
 def parse_toml(content: str, name: str) -> dict[str, Any]:
-    """What TOML says; messages call it by the name."""
+    """Contents of a TOML text; messages use the name."""
     # Late, for a run needs none of it.
     import tomllib
 
@@ -148,7 +148,7 @@ def parse_toml(content: str, name: str) -> dict[str, Any]:
 
 
 def parse_json(content: str, name: str) -> Any:
-    """What JSON says; messages call it by the name."""
+    """Contents of a JSON text; messages use the name."""
     found = _parse(json.loads, json.JSONDecodeError, content, name, "JSON")
     if _HALF_A_PAIR.search(content):
         try:
@@ -184,7 +184,7 @@ def _parse(
 
 
 def _unquoted(content: str, error: str) -> str:
-    """What mends a quantity without quotes, of which TOML's parser says only that the line should end within it."""
+    """A hint for a quantity without quotes, for which TOML's parser reports an unexpected end of line."""
     if (place := _PLACE.search(error)) is None:
         return ""
     line, column = content.split("\n")[int(place[1]) - 1], int(place[2]) - 1
@@ -196,7 +196,7 @@ def _unquoted(content: str, error: str) -> str:
 
 
 def _problems(document: Any, *, finite: bool) -> Iterator[str]:
-    """What no document of ours has, in any of its tables and lists."""
+    """Values that no document of ours has, in any of its tables and lists."""
     level = [("", document)]
     for _ in range(DEEPEST):
         below = []

@@ -24,7 +24,7 @@ _LOOKED_AT = 50
 
 
 def read(source: Source, columns: Sequence[Column] | None = None, **options: Any) -> Network:
-    """The network; without columns they are those of the line of names, or told by their units.
+    """The network; without columns they are those of the line of names, or identified by their units.
 
     Args:
         source: The text.
@@ -70,7 +70,7 @@ def by_units(source: Source) -> list[Column] | None:
 
 
 def _roles(words: list[str]) -> list[str] | None:
-    """What the cells of a row are, by their units."""
+    """Columns of a row, by the units of its cells."""
     if len(words) not in (3, 4):
         return None
     ends = iter(("a", "b"))

@@ -79,7 +79,7 @@ def write_new(path: Path, text: str) -> None:
 
 
 def _check(imported: Imported, files: Sequence[Path]) -> None:
-    """What the engine would refuse is refused here, before anything is written."""
+    """Refuses before anything is written the values that the engine would refuse."""
     if "sizes" in imported.scenario:
         return
     try:

@@ -68,7 +68,7 @@ def export(
         to: The format, one of FORMATS.
         overrides: Fields to change, by their path.
         entry: For a CDF, the traffic entry whose sizes are meant; may be left out if there is one only.
-        progress: Told how many flows are written.
+        progress: Called with the number of flows written.
     """
     if to not in FORMATS:
         raise UserError(f"{shown(to)} is not a format; formats are {', '.join(FORMATS)}")
@@ -131,13 +131,13 @@ def _events(resolved: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _without_faults(resolved: Mapping[str, Any], events: Sequence[dict[str, Any]]) -> list[str]:
-    """What is to be known if these events are left out, and packets that are lost by number."""
+    """Remarks on omitted events, and on packets that are lost by number."""
     count = len(events) + len((resolved.get("faults") or {}).get("packets") or [])
     return [f"faults not written: {count}"] if count else []
 
 
 def _without_kept(traffic: Traffic) -> list[str]:
-    """What is to be known if connections that stay open are left out."""
+    """Remarks on omitted connections that stay open."""
     kept = ", ".join(entry.name for entry in traffic.entries if entry.kept)
     return [f"kept connections ({kept}) are not written: flows open their own there"] if kept else []
 

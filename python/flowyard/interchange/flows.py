@@ -12,7 +12,7 @@ FLOWS_MAX = 10_000_000
 
 @dataclass
 class Triggers:
-    """What starts flows when others have ended.
+    """Triggers: flows that start when others have ended.
 
     Attributes:
         kinds: What each trigger does: "once", "each" or {"barrier": count}, by its number.

@@ -162,7 +162,7 @@ def _tiers(graph: networkx.Graph[Any], hosts: Collection[Any] | str | None) -> d
 
 
 class _Attribute:
-    """What edges say about rate or delay."""
+    """Rates or delays of edges."""
 
     def __init__(
         self, name: str, keys: tuple[str, ...], units: dict[str, int], default: str | None, unit: str | None

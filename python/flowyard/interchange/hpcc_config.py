@@ -48,7 +48,7 @@ def is_it(text: str) -> bool:
 
 @dataclass
 class Config:
-    """What a file says.
+    """Contents of a file.
 
     Attributes:
         source: The file.
@@ -122,7 +122,7 @@ class Config:
         return [{"at": time_text(_START_PS + delay * 10**6), "target": {"cable": cable}, "change": "down"}]
 
     def all_notes(self) -> list[str]:
-        """What was taken and what was not."""
+        """Imported and ignored settings."""
         left = [key for key in self.values if key not in self.used and not _OTHER.fullmatch(key)]
         taken = ", ".join(key for key in self.values if key in self.used)
         notes = [f"taken from {self.source.name}: {taken}", *self.notes]

@@ -38,7 +38,7 @@ _Lines = Iterator[tuple[int, list[str]]]
 
 @dataclass
 class _Head:
-    """What the first line says."""
+    """Contents of the first line."""
 
     nodes: int
     switches: int

@@ -67,8 +67,8 @@ def read(
     Args:
         source: The file.
         start_unit: Unit of its starts, "ps" or "us".
-        kept: Whether the transport keeps connections, which messages share; None if nobody has named it.
-        progress: Told how many flows are read.
+        kept: Whether the transport keeps connections, which messages share; None if the options do not name it.
+        progress: Called with the number of flows read.
     """
     if start_unit is not None and start_unit not in START_UNITS:
         raise UserError(
@@ -173,9 +173,8 @@ class _Reader:
             if self.start_unit is None and (connection.start_ps or not exact):
                 raise source.wrong(
                     line,
-                    f"start is {value}, and no .cm file says of what: add --start-unit ps (what htsim's reader"
-                    " takes it for) or --start-unit us (what htsim's writer and older readers mean, and"
-                    " htsim_uec -conn_reuse)",
+                    f"start is {value} without a unit; .cm files do not state one: add --start-unit ps (as htsim's"
+                    " reader) or --start-unit us (as htsim's writer and older readers, and htsim_uec -conn_reuse)",
                 )
         elif key == "id":
             connection.id = source.whole(line, "id", value, 1)

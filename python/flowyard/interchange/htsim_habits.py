@@ -1,4 +1,4 @@
-"""What htsim's NDP does that its files do not say: fields of a scenario, with a remark on each.
+"""Behaviour of htsim's NDP that its files do not state: fields of a scenario, with a remark on each.
 
 The numbers are those of htsim_ndp in csg-htsim (sim/datacenter/main_ndp.cpp, sim/compositequeue.cpp, sim/ndp.cpp): its
 defaults for what its command line may change, its habits for the rest.
@@ -13,7 +13,7 @@ HEADER = 64
 
 @dataclass(frozen=True)
 class CommandLine:
-    """What the command line of htsim_ndp says, with its defaults.
+    """Options of the command line of htsim_ndp, with its defaults.
 
     Attributes:
         mtu: Bytes of payload of a packet (-mtu).
@@ -58,7 +58,7 @@ BALANCER = 'balancer: "permuted" is htsim\'s -strat perm, which is not in the fi
 
 
 def notes(line: CommandLine, given: set[str]) -> list[str]:
-    """What is to be said of each, and how to change it.
+    """A remark on each, and how to change it.
 
     Args:
         line: The values.

@@ -1,4 +1,4 @@
-"""What htsim prints when a flow has finished, among much else.
+"""Lines of htsim's log about finished flows.
 
     Flow ndp_0_13 flow_id 1 finished at 184.265 total bytes 2007000
 

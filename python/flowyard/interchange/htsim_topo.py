@@ -88,7 +88,7 @@ def read(source: Source) -> Network:
 
 
 def _parse(source: Source) -> tuple[Tree, dict[str, int]]:
-    """What the file says, and the names that it does not know with the first line of each.
+    """Contents of the file, and the first line of each unknown name.
 
     Forks of htsim have names of their own, such as Queue_Down. One that is nearly a known one is a mistake.
     """
@@ -351,7 +351,7 @@ class _Shape:
         return aggregations + [core for row in zip(*groups, strict=True) for core in row]
 
     def parameters(self, tiers: list[list[int]]) -> tuple[Tier, ...]:
-        """What each tier's switches have in common."""
+        """Settings of each tier's switches."""
         level = dict.fromkeys(range(self.hosts), -1)
         level |= {node: number for number, nodes in enumerate(tiers) for node in nodes}
         found: list[Tier] = []

@@ -47,7 +47,7 @@ UNTIL = "1ms"
 
 @dataclass(frozen=True)
 class Options:
-    """What files do not say.
+    """Settings that files do not have.
 
     Attributes:
         transport: What hosts do; NDP by default.
@@ -86,7 +86,7 @@ class Options:
     routes: str | PathLike[str] | None = None
 
     def given(self) -> dict[str, Any]:
-        """The options that somebody has named."""
+        """The options that were given."""
         return {
             option.name: value
             for option in fields(self)
@@ -128,7 +128,7 @@ def read(
     Args:
         paths: A topology, a file of flows, or both, and settings beside them; or a CDF alone.
         formats: The format of each file; by default they are recognised by their content.
-        progress: Gives for a file's name what is told how many of its flows are read.
+        progress: Returns for a file's name a callback for the number of its flows read.
         options: What files do not say; see Options.
     """
     return _Import([load(Path(path)) for path in paths], formats, Options(**options), progress).imported()
@@ -243,7 +243,7 @@ class _Import:
         return settings
 
     def stack(self, network: Network | None) -> dict[str, Any]:
-        """What hosts and ports do, and when a run ends: as the settings say; for htsim's files as its NDP does."""
+        """Transport, queues and end of a run: by the settings; for htsim's files as its NDP."""
         if self.settings:
             rate = self.options.rate
             return self.settings.parts(

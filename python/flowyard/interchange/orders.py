@@ -1,4 +1,4 @@
-"""The order of columns that have no names: told only where no other order fits, else refused with those that do.
+"""The order of columns that have no names: inferred only where no other order fits, else refused with those that do.
 
 `0 1 0 3000 0` may be a flow of one byte from host 0 to host 3000, or 3,000 bytes from host 1 to host 0. An order fits
 if all rows can be read by it: nodes are hosts of the network, sizes at least a byte, ids follow each other, priority

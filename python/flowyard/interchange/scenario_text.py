@@ -86,7 +86,7 @@ def _holds_tables(value: list[Any]) -> bool:
 
 
 def _plain(value: Any) -> str:
-    """What JSON and TOML write alike: all but one character, which JSON leaves alone."""
+    """Strings that JSON and TOML write alike: all but one character, which JSON does not escape."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 

@@ -77,7 +77,7 @@ def with_columns(source: Source, kinds: Collection[str]) -> str:
 def sniff(source: Source) -> str:
     """The format of a text; refused if it could be none of them.
 
-    Columns without names are told by `orders.settle`, which also knows the network.
+    Columns without names are identified by `orders.settle`, which also knows the network.
     """
     start = source.text[:4096].lstrip("\ufeff \t\r\n")
     if start.startswith("<"):

@@ -86,7 +86,7 @@ def counted(source: Source) -> int | None:
 
 
 def cell(source: Source, row: Row, columns: list[Column], role: str) -> tuple[str, Column] | None:
-    """What a row has in the column of a role; None if there is no such column."""
+    """Cell of a row in the column of a role; None if there is no such column."""
     for place, column in enumerate(columns):
         if column.role == role:
             line, words = row
@@ -112,7 +112,7 @@ def unread(columns: list[Column]) -> list[str]:
 
 
 def _separator(source: Source) -> str | None:
-    """What parts the cells, by the first line; None for blanks."""
+    """Separator of the cells, by the first line; None for blanks."""
     for line in source.text.split("\n"):
         text = line.strip().lstrip("\ufeff# ")
         if text:

@@ -51,7 +51,7 @@ class Source:
                 yield number, words
 
     def wrong(self, line: int, what: str) -> UserError:
-        """What is wrong at a line; line 0 is the file as a whole."""
+        """Error at a line; line 0 is the file as a whole."""
         place = f"{self.name}, line {line}" if line else self.name
         return UserError(f"{place}: {what}")
 

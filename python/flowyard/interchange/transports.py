@@ -1,4 +1,4 @@
-"""What `--transport` may name, and hints for names that are used elsewhere."""
+"""Names for `--transport`, and hints for names that are used elsewhere."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ _NEAREST = {
 def known(name: str) -> str:
     """The transport; a UserError with a hint if it is known to be another thing."""
     from flowyard import results
-    from flowyard.called import members
+    from flowyard.member_names import members
 
     schema = results.schema()["$defs"]
     if name in members(schema["Transport"]):
@@ -46,7 +46,7 @@ def known(name: str) -> str:
 
 
 def by_default(files: Sequence[str]) -> str:
-    """The note of a scenario whose transport nobody has named."""
+    """The note of a scenario whose transport no option names."""
     from_hpcc = any(name.startswith(("hpcc", "rdma", "conweave")) for name in files)
     other = "; dcqcn is the nearest to what HPCC's ns-3 code runs" if from_hpcc else ""
     return f"hosts run {DEFAULT}, which no file says: --transport changes it{other}"

@@ -48,7 +48,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class Selection:
-    """What a name stands for: some figures, and the claims to be judged.
+    """A selection by name: some figures, and the claims to be judged.
 
     Attributes:
         name: As it was found: an id, or "all".
@@ -164,7 +164,7 @@ def _module(path: Path, package: str) -> ModuleType:
 
 
 def select(name: str, *, run_code: bool = True) -> Selection:
-    """What a name means: "all", a paper's id or folder, a figure's id, a claim's id, or the path of a study.
+    """Selects by "all", a paper's id or folder, a figure's id, a claim's id, or the path of a study.
 
     Args:
         name: As it was given.

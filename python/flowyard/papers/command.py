@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flowyard.errors import UserError
-from flowyard.papers import catalogue, running, told, verdicts
+from flowyard.papers import catalogue, running, verdict_table, verdicts
 from flowyard.papers.figure import Scale
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.exits import COMPLETE, FAILED, INTERRUPTED
@@ -56,16 +56,17 @@ def list_papers(arguments: argparse.Namespace) -> int:
 
 
 def show_one(arguments: argparse.Namespace) -> int:
-    """`flowyard paper show ID`: the claims of a paper, a figure, or one claim."""
+    """`flowyard paper show ID`: the claims of a paper, a figure, or one claim; with -o also the pictures."""
     # What is only shown is not executed.
     selection = catalogue.select(arguments.id, run_code=False)
     packaged = {paper.folder for paper in catalogue.known()}
     own = any(paper.folder not in packaged for paper in selection.papers)
     one = [claim for claim in selection.claims if claim.id.upper() == arguments.id.upper()]
     claims = one or selection.claims
+    code = _draw(arguments, selection, own=own)
     if arguments.json:
         print(json.dumps([asdict(claim) for claim in claims], indent=2, ensure_ascii=False))
-        return COMPLETE
+        return code
     for paper in selection.papers:
         print(f"{paper.register.title}\n{paper.register.source}\n")
         for claim in claims:
@@ -84,7 +85,29 @@ def show_one(arguments: argparse.Namespace) -> int:
         print(
             f"from {Path(arguments.id) / 'claims.toml'} alone; flowyard paper run also runs the Python files beside it"
         )
-    return COMPLETE
+    return code
+
+
+def _draw(arguments: argparse.Namespace, selection: catalogue.Selection, *, own: bool) -> int:
+    """Draws what `paper show` is asked to draw; returns the exit code."""
+    if arguments.output is None:
+        if arguments.results:
+            raise UserError("--results: only for pictures; -o names their folder")
+        return COMPLETE
+    if own:
+        raise UserError(f"-o: flowyard paper run {arguments.id} draws the figures of a study")
+    from flowyard.papers import drawing
+
+    figures = drawing.published(selection.figures, arguments.results or drawing.PUBLISHED)
+    failed = drawing.draw_all(
+        figures,
+        lambda figure: arguments.output / f"{figure.id}.svg",
+        lambda text: print(text, file=sys.stderr, flush=True),
+    )
+    for line in failed:
+        print(f"error: {line}", file=sys.stderr)
+    print(f"{len(figures) - len(failed)} of {len(figures)} pictures in {arguments.output}", file=sys.stderr)
+    return FAILED if failed else COMPLETE
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -107,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(answer | {"interrupted": outcome.interrupted, "broke": outcome.broke}, indent=2))
     else:
         says = {claim.id: claim.says for claim in selection.claims}
-        told.tell(outcome.entries, str(outcome.summary), scale, folder, says)
+        verdict_table.print_verdicts(outcome.entries, str(outcome.summary), scale, folder, says)
     for line in outcome.broke:
         print(f"broke: {line}", file=sys.stderr)
     if outcome.interrupted:

@@ -1,4 +1,4 @@
-"""What figures take at full scale: foretold from the costs of the published ones, and measured.
+"""Costs of figures at full scale: predicted from the published ones, and measured.
 
 Published costs are processor times, which other machines have likewise; the time that one waits for them is their share
 of so many workers. They are in a checkout of the sources, docs/results; a wheel has none.
@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flowyard.papers import made, published
+from flowyard.papers import outcomes, published
 from flowyard.papers.figure import Figure, Scale
-from flowyard.papers.made import Made
+from flowyard.papers.outcomes import FigureOutcome
 from flowyard.sweeps.local import processors
 from flowyard.text import span
 
@@ -58,7 +58,9 @@ class Forecast:
         workers = f"{self.workers} worker{'' if self.workers == 1 else 's'}"
         return f"{said}, {span(sum(self.seconds[name] or 0.0 for name in names))} with {workers}"
 
-    def measured(self, figures: Mapping[str, Made], spent: Mapping[str, float], seconds: float) -> str:
+    def measured(
+        self, figures: Mapping[str, FigureOutcome], spent: Mapping[str, float], seconds: float
+    ) -> str:
         """The cost of the call beside the forecast of these figures.
 
         Args:
@@ -79,7 +81,7 @@ class Forecast:
 def foretell(
     figures: Sequence[Figure], folder: Path, *, workers: int | None = None, cluster: str | None = None
 ) -> Forecast:
-    """What figures will take at full scale, without what earlier calls in the folder did.
+    """Predicted costs of figures at full scale, without those that earlier calls in the folder made.
 
     Args:
         figures: To be made, in this order.
@@ -92,7 +94,7 @@ def foretell(
     cpu, seconds = dict[str, float | None](), dict[str, float | None]()
     for figure in figures:
         recorded = known.get(figure.id)
-        done = made.spent(folder / figure.id)
+        done = outcomes.spent(folder / figure.id)
         if recorded is None or recorded.cpu_s is None:
             cpu[figure.id] = seconds[figure.id] = 0.0 if done.finished else None
             continue
@@ -103,7 +105,7 @@ def foretell(
 
 
 def progress(costs: Sequence[float | None], workers: int) -> Iterator[str]:
-    """What to say before each of several figures: how long it and all that follow take, going by those before.
+    """A line for each of several figures: predicted time for it and all that follow, scaled by those before.
 
     Args:
         costs: Processor time of each.
@@ -138,7 +140,7 @@ class Watch:
         self._left: Iterator[str] = iter(())
         if scale is not Scale.FULL:
             return
-        self._spent = {figure.id: made.spent(folder / figure.id).all_s for figure in figures}
+        self._spent = {figure.id: outcomes.spent(folder / figure.id).all_s for figure in figures}
         self._forecast = foretell(figures, folder, workers=workers, cluster=cluster)
         for line in self._forecast.told():
             say(line)
@@ -150,7 +152,7 @@ class Watch:
         said = next(self._left, "")
         return f", {said}" if said else ""
 
-    def end(self, figures: Mapping[str, Made]) -> None:
+    def end(self, figures: Mapping[str, FigureOutcome]) -> None:
         """Says what the call took.
 
         Args:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from flowyard.papers.catalogue import Paper, Selection
-    from flowyard.papers.made import Made
+    from flowyard.papers.outcomes import FigureOutcome
 
 HERE = Path(__file__).parent
 
@@ -25,7 +25,7 @@ class Row:
 
     Attributes:
         claim: What is claimed.
-        badge: The verdict with what it has to be told from: quick, arithmetic, which kind of FAIL.
+        badge: The verdict with its distinctions: quick, arithmetic, which kind of FAIL.
         mark: The class of the badge.
         measured: The value.
         expected: What would pass.
@@ -51,7 +51,7 @@ class Files:
     """Where a figure's files are, from the page, and what is said of them.
 
     Attributes:
-        picture: The SVG.
+        picture: The SVG; empty if there is none.
         folder: That of the tables.
         png: The same picture in pixels, if there is one.
         note: Such as which engine made them.
@@ -68,7 +68,7 @@ class Plate:
     """A figure as the page shows it."""
 
     figure: Figure
-    made: "Made | None"
+    made: "FigureOutcome | None"
     rows: list[Row]
     files: Files
 
@@ -86,7 +86,7 @@ class Chapter:
 def page(
     selection: "Selection",
     scale: Scale,
-    made: "Mapping[str, Made]",
+    made: "Mapping[str, FigureOutcome]",
     entries: "Sequence[Mapping[str, Any]]",
     summary: verdicts.Summary,
     *,
@@ -134,7 +134,7 @@ def _beside(_: "Paper", figure: Figure) -> Files:
 
 def _chapters(
     selection: "Selection",
-    made: "Mapping[str, Made]",
+    made: "Mapping[str, FigureOutcome]",
     entries: "Sequence[Mapping[str, Any]]",
     files: "Callable[[Paper, Figure], Files]",
 ) -> list[Chapter]:

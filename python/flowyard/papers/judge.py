@@ -255,7 +255,7 @@ def _mean(values: pl.Series) -> float:
 
 
 def _plain(value: Value) -> Value:
-    """What JSON can hold: six digits of a fraction."""
+    """A value for JSON: six digits of a fraction."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value if value is None or isinstance(value, str) else str(value)
     number = float(value)

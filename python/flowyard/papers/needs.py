@@ -1,4 +1,4 @@
-"""What a table must have at full scale for a verdict: enough replicas at each point, enough flows in each run."""
+"""Requirements of a table for a verdict at full scale: replicas at each point, flows in each run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ COUNTED = "replicas"
 
 @dataclass(frozen=True)
 class Needs:
-    """What a table must have.
+    """Requirements of a table.
 
     Attributes:
         replicas: Different values of `column` at each point. In a table of means without that column, what its column
@@ -34,7 +34,7 @@ class Needs:
     reading: str = ""
 
     def lacking(self, table: pl.DataFrame) -> str:
-        """What the table has too little of; empty if nothing."""
+        """Shortfall of the table; empty if it suffices."""
         if self.where:
             table = table.filter(**self.where)
         if table.is_empty():

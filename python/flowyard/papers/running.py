@@ -20,13 +20,13 @@ from flowyard import _native, folders, sweeps
 from flowyard.errors import UserError
 from flowyard.folders import reading
 from flowyard.forks import pl
-from flowyard.papers import gallery, left_out, verdicts
+from flowyard.papers import gallery, omissions, verdicts
 from flowyard.papers.catalogue import Selection
 from flowyard.papers.costs import Watch
 from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.papers.judge import not_reached
-from flowyard.papers.made import Made, counted
-from flowyard.sweeps.results import Sweep
+from flowyard.papers.outcomes import FigureOutcome, counted
+from flowyard.sweeps.tables import Sweep
 
 MARK = "papers.json"
 # Significant digits of fractions in the tables: sums in another order differ from the 15th on.
@@ -35,7 +35,7 @@ DIGITS = 12
 
 @dataclass
 class Outcome:
-    """What became of a selection."""
+    """Outcome of making a selection."""
 
     entries: list[dict[str, Any]]
     summary: verdicts.Summary
@@ -55,7 +55,7 @@ def run(
     """Makes all figures of a selection and judges its claims.
 
     What an earlier call left is used again. Verdicts and gallery are written after each figure, so that there is
-    something to look at early. At full scale it is told what the figures will take, and in the end what they took.
+    something to look at early. At full scale the predicted and, at the end, the measured costs are printed.
 
     Args:
         selection: What to make.
@@ -63,15 +63,15 @@ def run(
         folder: A new one, or that of an earlier call with the same selection and scale.
         workers: Runs at a time on this machine.
         cluster: Address of a Dask scheduler.
-        say: Told what is being done.
+        say: Called with a line on each step.
 
     Raises:
         UserError: The folder holds something else.
     """
     _claim_folder(folder, selection, scale)
-    made: dict[str, Made] = {}
+    made: dict[str, FigureOutcome] = {}
     interrupted = False
-    less = left_out.by_claim(selection, scale)
+    less = omissions.by_claim(selection, scale)
     outcome = _write(selection, scale, folder, made, less, interrupted=interrupted)
     figures = [figure for _, figure in selection.figures]
     watch = Watch(figures, scale, folder, say, workers=workers, cluster=cluster)
@@ -95,13 +95,13 @@ def make(
     *,
     workers: int | None = None,
     cluster: str | None = None,
-) -> Made:
+) -> FigureOutcome:
     """Makes one figure; one that breaks says why, and does not keep others from being made.
 
     Raises:
         KeyboardInterrupt: Ctrl-C; the runs that were done are kept.
     """
-    made = Made()
+    made = FigureOutcome()
     try:
         tables = compute(figure, scale, folder, made, workers=workers, cluster=cluster)
         written = _read([folder / f"{name}.csv" for name in tables])
@@ -124,7 +124,7 @@ def compute(
     figure: Figure,
     scale: Scale,
     folder: Path,
-    made: Made,
+    made: FigureOutcome,
     *,
     workers: int | None = None,
     cluster: str | None = None,
@@ -135,7 +135,7 @@ def compute(
         figure: Which.
         scale: quick or full.
         folder: The figure's own.
-        made: Told about the runs and what all took.
+        made: Receives the runs and their costs.
         workers: Runs at a time on this machine.
         cluster: Address of a Dask scheduler.
     """
@@ -147,7 +147,7 @@ def compute(
 
 
 def _sweeps(
-    figure: Figure, scale: Scale, folder: Path, made: Made, workers: int | None, cluster: str | None
+    figure: Figure, scale: Scale, folder: Path, made: FigureOutcome, workers: int | None, cluster: str | None
 ) -> dict[str, Sweep]:
     results = {}
     for name, plan in (figure.plans(scale) if figure.plans else {}).items():
@@ -234,7 +234,7 @@ def _write(
     selection: Selection,
     scale: Scale,
     folder: Path,
-    made: dict[str, Made],
+    made: dict[str, FigureOutcome],
     less: dict[str, str],
     *,
     interrupted: bool,

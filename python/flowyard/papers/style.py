@@ -110,11 +110,18 @@ def hollow(axes: "Axes", rows: "pl.DataFrame", x: str, y: str, place: int) -> No
     axes.plot(own[x].to_numpy(), own[y].to_numpy(), linestyle="", zorder=5, **look)
 
 
-def save(figure: "Figure", folder: Path) -> None:
-    """Writes figure.svg and figure.png; the same data gives the same bytes of the former."""
-    svg, png = io.BytesIO(), io.BytesIO()
+def svg(figure: "Figure") -> bytes:
+    """A picture as SVG; the same data gives the same bytes."""
+    file = io.BytesIO()
     with rules():
-        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": "flowyard"})
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": "flowyard"})
+    return file.getvalue()
+
+
+def save(figure: "Figure", folder: Path) -> None:
+    """Writes figure.svg and figure.png."""
+    png = io.BytesIO()
+    with rules():
         figure.savefig(png, format="png", dpi=160, metadata={"Software": "flowyard"})
-    folders.replace(folder / "figure.svg", svg.getvalue())
+    folders.replace(folder / "figure.svg", svg(figure))
     folders.replace(folder / "figure.png", png.getvalue())

@@ -21,7 +21,7 @@ NOBODY = "no figure of the gallery checks this yet"
 
 @dataclass(frozen=True)
 class Read(Mapping[str, pl.DataFrame]):
-    """Tables that remember which of them a judge read.
+    """Tables that record which of them a judge read.
 
     Attributes:
         tables: All of them.
@@ -95,7 +95,7 @@ def entries(
     scale: Scale = Scale.FULL,
     left_out: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """What claims.json says of each claim; docs/papers.md has the meaning of each field.
+    """Entries of claims.json, one per claim; docs/papers.md has the meaning of each field.
 
     Args:
         claims: All of them.
@@ -209,7 +209,7 @@ class Summary:
 
     @property
     def ours(self) -> str:
-        """What is added about expectations of ours; nothing without any."""
+        """Suffix of a summary about expectations of ours; empty without any."""
         if not self.expectations:
             return ""
         left = self.expectations - self.expectations_passed - self.expectations_failed

@@ -43,12 +43,12 @@ def _number(value: float, digits: int) -> str:
 
 
 def shown(entry: Mapping[str, Any], name: str) -> str:
-    """What an entry of claims.json, or one of its readings, has as "measured" or "expected"."""
+    """The "measured" or "expected" value of an entry of claims.json, or of one of its readings."""
     return worded(entry[name], entry.get("unit"))
 
 
 def marked(entry: Mapping[str, Any], *, quick: bool = False) -> str:
-    """The verdict of such an entry with what it has to be told from.
+    """The verdict of such an entry with its distinctions.
 
     A PASS of arithmetic or of an expectation of ours says so, and so does each kind of FAIL.
 

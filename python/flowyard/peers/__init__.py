@@ -1,6 +1,6 @@
 """A run beside a peer's results on the same flows: `flowyard compare`.
 
-    file of a peer -> interchange (hpcc_fct, htsim_log) -> matching -> Comparison -> terminal, report/compared.py
+    file of a peer -> interchange (hpcc_fct, htsim_log) -> matching -> Comparison -> terminal, report/run/compared.py
 
 Both peers take the time at the sender, up to the last acknowledgement: so it is compared with fct_acked_ps, if the
 run's transport acknowledges.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flowyard.errors import UserError
-from flowyard.folders import kept, reading
+from flowyard.folders import reading, run_files
 from flowyard.forks import pl
 from flowyard.interchange import hpcc_fct, htsim_log
 from flowyard.interchange.text import Source
@@ -67,7 +67,7 @@ class Comparison:
     matched: Matched
 
     def notes(self) -> list[str]:
-        """What is to be known about the comparison."""
+        """Remarks on the comparison."""
         ends = "" if self.acked else ", ours with the last byte at the receiver"
         whose = "times" if self.acked else f"times of {self.peer}"
         notes = [f"{whose} end with the last acknowledgement at the sender{ends}"]
@@ -101,7 +101,7 @@ def compare(folder: Path, file: Path, shift_ps: int = 0) -> Comparison:
     Raises:
         UserError: One of them cannot be read, or they have no flow in common.
     """
-    summary = kept.summary(folder)
+    summary = run_files.summary(folder)
     if file.is_dir():
         raise UserError(
             f"{file}: is a folder; name a file of another simulator's results, or see both runs side by side: "

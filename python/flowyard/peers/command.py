@@ -10,7 +10,7 @@ from flowyard.folders.reading import shown
 from flowyard.forks import pl
 from flowyard.interchange.text import TIME_UNITS, quantity
 from flowyard.peers import Comparison, compare
-from flowyard.report import compared
+from flowyard.report.run import compared
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.exits import COMPLETE
 

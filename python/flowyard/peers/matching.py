@@ -34,7 +34,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Matched:
-    """What was found.
+    """Result of matching.
 
     Attributes:
         pairs: Rows of the run's table, each with the peer's flow.

@@ -15,7 +15,7 @@ run without prototypes.
 from flowyard._native import Ack, Data, Flow, Hop, Host, Packet, Port, Received, Signal, Window
 from flowyard.prototypes.balancer import Balancer
 from flowyard.prototypes.control import Answer, CongestionControl
-from flowyard.prototypes.failing import PrototypeError
+from flowyard.prototypes.failures import PrototypeError
 from flowyard.prototypes.queue import Queue
 from flowyard.prototypes.transport import Transport
 

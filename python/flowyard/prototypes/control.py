@@ -10,7 +10,7 @@ Step = Literal["leave", "repair", "repair-and-restart"]
 
 
 class Answer(NamedTuple):
-    """What an acknowledgement with or without the echo of a mark asks for.
+    """The reaction to an acknowledgement with or without an echoed mark.
 
     Attributes:
         grow: Whether the window may grow by it.

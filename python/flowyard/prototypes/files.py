@@ -7,17 +7,17 @@ from pathlib import Path
 
 from flowyard.errors import UserError
 from flowyard.folders import reading
-from flowyard.prototypes import failing
-from flowyard.prototypes.handed import KINDS, Handed, of_classes
+from flowyard.prototypes import failures
+from flowyard.prototypes.registry import KINDS, Registered, of_classes
 
 
-def read(files: Sequence[str]) -> list[Handed]:
+def read(files: Sequence[str]) -> list[Registered]:
     """All classes that files define and that derive from one of the bases, each under its own name.
 
     Raises:
         UserError: A file cannot be read or run, has no such class, or two have one of the same name.
     """
-    handed: list[Handed] = []
+    handed: list[Registered] = []
     for file in files:
         found = _classes(Path(file))
         for own in found:
@@ -29,7 +29,7 @@ def read(files: Sequence[str]) -> list[Handed]:
     return handed
 
 
-def _classes(path: Path) -> list[Handed]:
+def _classes(path: Path) -> list[Registered]:
     source = reading.text(path)
     name = f"flowyard_prototype_{abs(hash(str(path.resolve()))):x}"
     spec = spec_from_file_location(name, path)
@@ -41,7 +41,7 @@ def _classes(path: Path) -> list[Handed]:
     try:
         exec(compile(source, str(path), "exec"), vars(module))
     except (Exception, SystemExit) as error:
-        raise failing.loading(path, error) from error
+        raise failures.loading(path, error) from error
     own = [
         value
         for value in vars(module).values()
@@ -55,4 +55,4 @@ def _classes(path: Path) -> list[Handed]:
 
 
 def _file(cls: type) -> str:
-    return failing.where(getattr(sys.modules[cls.__module__], "__file__", None))
+    return failures.where(getattr(sys.modules[cls.__module__], "__file__", None))

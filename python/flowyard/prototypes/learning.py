@@ -22,7 +22,7 @@ __all__ = ["Environment", "Learner", "Observation", "Setting", "Step"]
 
 
 class Observation(NamedTuple):
-    """What a connection's sender has seen in an interval.
+    """Measurements of a connection's sender in an interval.
 
     Attributes:
         now_ps: The end of the interval.
@@ -50,7 +50,7 @@ class Observation(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What a policy sets.
+    """Settings of a policy.
 
     Attributes:
         cwnd: The congestion window in bytes, raised to one segment if it is less; None: as it is.
@@ -84,7 +84,7 @@ class Learner(CongestionControl):
         self._begin(0)
 
     def decide(self, observation: Observation) -> Setting:
-        """What to do in the next interval."""
+        """The action for the next interval."""
         raise NotImplementedError
 
     def on_ack(self, window: "Window", ack: "Ack") -> None:
@@ -167,7 +167,7 @@ class Step(NamedTuple):
 
 
 class _ClosedError(BaseException):
-    """Ends a run from within; no mistake of anybody's."""
+    """Ends a run from within; not an error."""
 
 
 class Environment:

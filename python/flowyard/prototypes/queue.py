@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 class Queue:
-    """What a switch's port does with packets that have to wait. Each port has an object.
+    """Queue of a switch's port. Each port has an object.
 
     It is made with the scenario's `settings` as arguments. A verb that a class does not write is that of a first-in
     first-out queue without a limit, and costs no call. Sizes are in bytes, times in picoseconds.

@@ -1,9 +1,9 @@
 """The report: one or more runs side by side on one HTML page that needs no network.
 
-    folders of runs -> runs.Run -> facts, notices, tables (rows of text), charts (Vega-Lite data) -> page
+    folders of runs -> run_data.Run -> facts, notices, tables (rows of text), charts (Vega-Lite data) -> page
 
-sweep.py writes the report on a sweep, in the same frame. Everything that is shown is computed here or in
-flowyard.analysis; the page's script only draws the charts.
+run/ has the page of runs and their summaries, sweep/ those of sweeps, charts/ what both draw; docs/architecture.md has
+the order of imports. Values are computed here or in flowyard.analysis; the page's script only draws the charts.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ def write(dirs: Sequence[Path], output: Path) -> Path:
         raise ValueError("a report needs the folder of at least one run")
     folders.refuse_foreign(output, MARK)
     # Late, because charts take longer to import than a small run takes, and the command line says reasons only.
-    from flowyard.report.page import render
-    from flowyard.report.runs import read
+    from flowyard.report.run.labelled import read
+    from flowyard.report.run.page import render
 
     html = render(read(dirs))
     folders.replace(output, html, mark=MARK)

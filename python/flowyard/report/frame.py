@@ -1,4 +1,4 @@
-"""What all reports have in common: one HTML text with its style, script and data."""
+"""The frame of all reports: one HTML text with its style, script and data."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

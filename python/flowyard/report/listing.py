@@ -10,16 +10,16 @@ from typing import Any
 
 from flowyard import results, text
 from flowyard.analysis import overall
-from flowyard.called import called
 from flowyard.errors import UserError
-from flowyard.folders import kept
+from flowyard.folders import run_files
+from flowyard.member_names import member_name
 from flowyard.report import loads
-from flowyard.report.differing import differing
-from flowyard.report.points import points_table, unsteady
-from flowyard.report.replicas import replicas_table
-from flowyard.report.summary import tell
-from flowyard.runs import Run
-from flowyard.sweeps.results import FLOW_COLUMNS, Sweep, is_sweep
+from flowyard.report.run.differences import differences
+from flowyard.report.run.summary import tell
+from flowyard.report.sweep.points import points_table, unsteady
+from flowyard.report.sweep.replicas import replicas_table
+from flowyard.run_data import Run
+from flowyard.sweeps.tables import FLOW_COLUMNS, Sweep, is_sweep
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.exits import COMPLETE
 
@@ -104,7 +104,7 @@ def of_sweep(sweep: Sweep) -> list[Listed]:
 
 
 def of_folder(folder: Path) -> list[Listed]:
-    """The runs, sweeps and folders of runs in a folder, by name; what differs is told of the runs of one scenario.
+    """The runs, sweeps and folders of runs in a folder, by name; runs of one scenario have their differences.
 
     Raises:
         UserError: There are none.
@@ -131,7 +131,7 @@ def of_folder(folder: Path) -> list[Listed]:
 def _look(run: Listed) -> Mapping[str, Any] | None:
     """Fills in what a run's files say, and returns its scenario; None if it has none that can be read."""
     try:
-        status = kept.status(run.folder)
+        status = run_files.status(run.folder)
         run.status = status["status"]
         if "scenario" not in status:
             run.remark = "no simulation: its tables are a model's"
@@ -142,7 +142,7 @@ def _look(run: Listed) -> Mapping[str, Any] | None:
         return None
     scenario: dict[str, Any] = status["scenario"]
     used = [entry.get("transport") or scenario["transport"] for entry in scenario["traffic"]]
-    run.transport = ", ".join(dict.fromkeys(str(called(each)) for each in used))
+    run.transport = ", ".join(dict.fromkeys(str(member_name(each)) for each in used))
     total = overall(read.measured).row(0, named=True)
     run.flows, run.completed = total["flows"], total["completed"]
     run.fct_p99_ps, run.slowdown_p99 = total["fct_p99_ps"], total["slowdown_p99"]
@@ -177,7 +177,7 @@ def _differences(runs: Iterable[tuple[Listed, Mapping[str, Any]]]) -> None:
     for run, scenario in runs:
         by_name.setdefault(scenario.get("name"), []).append((run, scenario))
     for group in by_name.values():
-        fields = differing([scenario for _, scenario in group])
+        fields = differences([scenario for _, scenario in group])
         for i, (run, _) in enumerate(group):
             own = [each for each in fields if each.values[i] is not None]
             run.differs = {each.path: str(each.values[i]) for each in own}

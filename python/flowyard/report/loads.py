@@ -8,7 +8,7 @@ from flowyard import text
 if TYPE_CHECKING:
     import polars as pl
 
-    from flowyard.runs import Run
+    from flowyard.run_data import Run
 
 # What marks a point of a sweep or a run that was not in a steady state, in tables; charts have hollow points.
 MARK = "\N{WHITE CIRCLE}"
@@ -55,7 +55,7 @@ def plain(words: str) -> str:
 
 
 def footnote(reasons: Iterable[tuple[str, str]]) -> str:
-    """What the mark in a table says, by the place and the reason of each marked point; empty if none is marked."""
+    """Footnote of the mark in a table, by the place and the reason of each marked point; empty without marks."""
     found = list(reasons)
     shown = [f"{place}: {why}" if place else why for place, why in found[:MOST_REASONS]]
     more = [f"and {len(found) - MOST_REASONS:,} more points"] if len(found) > MOST_REASONS else []

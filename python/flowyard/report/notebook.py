@@ -1,4 +1,4 @@
-"""What notebooks show of results and scenarios: small HTML, everything in it escaped."""
+"""Views of results and scenarios in notebooks: small HTML, everything in it escaped."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -9,7 +9,7 @@ from flowyard.report.loads import MARK
 if TYPE_CHECKING:
     from flowyard.model import Model
     from flowyard.results import Result
-    from flowyard.sweeps.results import Sweep
+    from flowyard.sweeps.tables import Sweep
     from flowyard.table import Table
 
 # Rows of a table that are shown.
@@ -24,8 +24,8 @@ def of_table(table: "Table") -> str:
 
 
 def of_result(result: "Result") -> str:
-    """What the command line prints at the end of a run, and which tables there are."""
-    from flowyard.report.summary import LEGEND, sizes_table, summary_table
+    """The summary of a run, as the command line prints it, and the names of its tables."""
+    from flowyard.report.run.summary import LEGEND, sizes_table, summary_table
 
     name = str(result.summary["scenario"].get("name") or "run")
     shown = filter(None, (summary_table(result, name), sizes_table(result)))
@@ -40,7 +40,7 @@ def of_result(result: "Result") -> str:
 
 def of_sweep(sweep: "Sweep") -> str:
     """How much of a sweep is there, its axes, and the means of its points."""
-    from flowyard.report.points import points_table, unsteady
+    from flowyard.report.sweep.points import points_table, unsteady
 
     done = int(sweep.runs["done"].sum())
     rows = [("runs", f"{done:,} of {len(sweep.runs):,}"), ("replicas", f"{sweep.replicas:,}")]

@@ -11,7 +11,7 @@ from typing import Any
 from flowyard import text
 from flowyard.analysis import background
 from flowyard.forks import pl
-from flowyard.runs import Run
+from flowyard.run_data import Run
 
 # For runs of versions that left no `features` in run.json.
 UNKNOWN = "Its run.json does not have the features of the queue and the transports, which would say why."
@@ -332,7 +332,7 @@ def _too_short(run: Run) -> str:
 
 
 def missing_time_ps(run: Run) -> tuple[int | None, int | None]:
-    """What the first flow to end would still have needed when the run ended, in ps.
+    """Time that the first flow to end still needed when the run ended, in ps.
 
     Returns:
         A lower bound: its missing payload at the rate of the fastest host's link. And an estimate: at its own mean

@@ -12,7 +12,7 @@ class Section:
     """A section.
 
     Attributes:
-        key: The id of its element; its template is sections/<key>.html.jinja.
+        key: The id of its element; its template is run/sections/<key>.html.jinja.
         menu: Its entries in the page's menu: the id of an element, and words.
         data: What its template shows, besides what all sections of the page do.
         specs: Vega-Lite data by the key of a chart.
@@ -26,4 +26,4 @@ class Section:
     @property
     def template(self) -> str:
         """The file of its template."""
-        return f"sections/{self.key}.html.jinja"
+        return f"run/sections/{self.key}.html.jinja"

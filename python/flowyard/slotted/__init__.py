@@ -17,7 +17,7 @@ from typing import Any
 
 from flowyard import _native, results
 from flowyard.errors import UserError
-from flowyard.folders import kept, reading
+from flowyard.folders import reading, run_files
 from flowyard.results import texts
 from flowyard.table import Table
 
@@ -31,7 +31,7 @@ TABLES = ("flows", "schedule")
 
 
 class Result:
-    """What a run on the slotted link leaves.
+    """Results of a run on the slotted link.
 
     Attributes:
         flows: A row a flow.
@@ -107,7 +107,7 @@ def run(
         overrides: Fields to change, by their path: {"discipline": "pdq", "run.slots": 10000}.
         discipline: One of your own, in place of the configuration's: a function that is asked in each slot in
             which something may change. It is some hundred times slower than those in Rust.
-        progress: Told the number of slots done, now and then; raising KeyboardInterrupt ends the run early.
+        progress: Called with the number of slots done, now and then; raising KeyboardInterrupt ends the run early.
 
     Raises:
         ScenarioError: The configuration cannot be run; the text names every problem.
@@ -134,7 +134,7 @@ def open(directory: str | PathLike[str]) -> Result:  # noqa: A001
         if not (folder / name).exists():
             raise UserError(f"{folder}: not the folder of a slotted run, {name} is missing")
     flows, schedule = (results.read_table(folder / f"{table}.parquet") for table in TABLES)
-    return Result(flows, schedule, kept.status(folder))
+    return Result(flows, schedule, run_files.status(folder))
 
 
 def schema() -> dict[str, Any]:

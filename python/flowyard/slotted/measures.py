@@ -1,4 +1,4 @@
-"""What the flows table of the slotted link says: pure functions, polars in, polars out."""
+"""Metrics of the flows table of the slotted link: pure functions, polars in, polars out."""
 
 from flowyard.forks import pl
 

@@ -1,6 +1,6 @@
 """Sweeps: many independent runs over the values of some fields, kept in one folder.
 
-    SWEEP.toml -> plan.Plan -> tasks (one a run, each with a key) -> local or cluster -> store -> results.Sweep
+    SWEEP.toml -> plan.Plan -> tasks (one a run, each with a key) -> local or cluster -> store -> tables.Sweep
 
 A run's key is a hash of what it computes: of its scenario with every default filled in, and of the engine. A
 second call on the same folder therefore runs only what is missing, and never mixes what differs.
@@ -14,10 +14,10 @@ from typing import Any
 from flowyard.errors import UserError
 from flowyard.forks import require_threads
 from flowyard.sweeps import advice, local, sharing
+from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
-from flowyard.sweeps.results import Sweep
 from flowyard.sweeps.store import Store
-from flowyard.sweeps.tally import Tally
+from flowyard.sweeps.tables import Sweep
 from flowyard.sweeps.task import Planned
 from flowyard.terminal.interrupt import Deferred
 from flowyard.terminal.names import printable
@@ -90,7 +90,7 @@ def execute(
     update: bool = False,
     announce: Callable[[str], object] = lambda _: None,
     waiting: bool = False,
-) -> Tally:
+) -> Outcomes:
     """Runs what is missing of this shard of a plan, on this machine or on a Dask cluster.
 
     Args:
@@ -101,7 +101,7 @@ def execute(
         cluster: A Dask cluster: see `sweep`.
         shard: (i, n): the i-th of n parts, from 1.
         update: Let a folder of another plan follow this one.
-        announce: Told in a sentence what is to be done.
+        announce: Called with a sentence on the planned runs.
         waiting: Say how far it is only to who sees it and has waited: see progress.Display.
     """
     # Before the runs, which a process that cannot keep their results would compute in vain.
@@ -127,7 +127,7 @@ def execute(
         if damaged:
             were = "run was damaged and is" if len(damaged) == 1 else "runs were damaged and are"
             announce(f"{len(damaged):,} {were} made again; {next(iter(damaged.values()))}")
-        tally = Tally(before=done, damaged=len(damaged))
+        tally = Outcomes(before=done, damaged=len(damaged))
         if not missing:
             return tally
         shared = sharing.share(missing, local.processors(), workers, threads)

@@ -1,6 +1,6 @@
-"""What is allowed and probably not meant in the scenarios of a sweep, said before they run, once for each field.
+"""Advice on the scenarios of a sweep before they run: settings probably not meant, once for each field.
 
-report/sweep_notices.py says the same of the runs that are done.
+report/sweep/notices.py says the same of the runs that are done.
 """
 
 import json
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from flowyard import _native, results
-from flowyard.sweeps.sample import evenly
+from flowyard.sweeps.subsample import evenly
 from flowyard.sweeps.task import ScenarioTask, Task, label_of
 
 # Points that are looked at; of more, so many evenly spread.

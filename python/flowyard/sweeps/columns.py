@@ -1,8 +1,8 @@
-"""What the columns of a sweep's tables mean, for `flowyard explain`; those of flows and links are the engine's."""
+"""Meaning of the columns of a sweep's tables, for `flowyard explain`; flows and links are the engine's."""
 
 from flowyard.analysis import PERCENTILES
 from flowyard.analysis.intervals import CONFIDENCE
-from flowyard.sweeps.results import COMPLETION, OF_PACKETS
+from flowyard.sweeps.tables import COMPLETION, OF_PACKETS
 
 Definitions = dict[str, dict[str, str]]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from flowyard import sweeps
 from flowyard.errors import NO_PROTOTYPES, UserError
 from flowyard.folders import reading
-from flowyard.runs import unstable_of
-from flowyard.sweeps.results import Sweep
-from flowyard.sweeps.tally import Tally
+from flowyard.run_data import unstable_of
+from flowyard.sweeps.outcomes import Outcomes
+from flowyard.sweeps.tables import Sweep
 from flowyard.terminal.exits import COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 
 # Failures that are said one by one.
@@ -107,7 +107,7 @@ def folder_name(name: str, file: Path) -> str:
     return name if good else file.stem
 
 
-def complain(tally: Tally) -> None:
+def complain(tally: Outcomes) -> None:
     """Prints failed runs and findings of the audit, a screen of each."""
     for kind, lines in (("failed", tally.failed), ("audit", tally.violations)):
         for line in lines[:SHOWN]:
@@ -118,7 +118,7 @@ def complain(tally: Tally) -> None:
         print("interrupted; the same command goes on with what is missing", file=sys.stderr)
 
 
-def exit_code(tally: Tally, sweep: Sweep) -> int:
+def exit_code(tally: Outcomes, sweep: Sweep) -> int:
     """That of a sweep's command, by all runs in its folder."""
     if tally.interrupted:
         return INTERRUPTED

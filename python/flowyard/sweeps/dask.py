@@ -14,8 +14,8 @@ from typing import Any
 
 from flowyard import _native
 from flowyard.errors import UserError
+from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.store import Store
-from flowyard.sweeps.tally import Tally
 from flowyard.sweeps.task import Task
 from flowyard.terminal.interrupt import Deferred
 from flowyard.terminal.progress import Overall
@@ -33,7 +33,7 @@ ASKED = 3
 
 
 def execute(
-    tasks: Sequence[Task], store: Store, tally: Tally, overall: Overall, deferred: Deferred, cluster: Any
+    tasks: Sequence[Task], store: Store, tally: Outcomes, overall: Overall, deferred: Deferred, cluster: Any
 ) -> None:
     """Runs all tasks on the cluster, and keeps each as soon as it is back.
 
@@ -85,7 +85,7 @@ def compute(task: Task, engine: str) -> tuple[str, list[str], dict[str, bytes]]:
     tasks = worker.state.tasks
 
     def wanted(_: object) -> None:
-        """Gives the run up once nobody waits for it: after Ctrl-C there, or when its scheduler is gone."""
+        """Gives the run up once no client waits for it: after Ctrl-C there, or when its scheduler is gone."""
         state = tasks.get(_name(task))
         if state is None or state.state != "executing":
             raise KeyboardInterrupt
@@ -103,11 +103,11 @@ def compute(task: Task, engine: str) -> tuple[str, list[str], dict[str, bytes]]:
 
 
 def _name(task: Task) -> str:
-    """What the cluster calls a run."""
+    """Name of a run on the cluster."""
     return f"flowyard-{task.key}"
 
 
-def _keep(future: Any, task: Task, store: Store, tally: Tally, overall: Overall) -> bool:
+def _keep(future: Any, task: Task, store: Store, tally: Outcomes, overall: Overall) -> bool:
     """Keeps what has come back; false if it has to be run again."""
     with overall.run():
         try:
@@ -131,7 +131,7 @@ def _keep(future: Any, task: Task, store: Store, tally: Tally, overall: Overall)
 
 
 def _in_short(error: Exception) -> Exception:
-    """What to say of a run that failed: of workers that died in our own words."""
+    """Message for a run that failed; for workers that died, one of our own."""
     from distributed import KilledWorker
 
     if not isinstance(error, KilledWorker):
@@ -184,7 +184,7 @@ def _connected(cluster: Any) -> Iterator[Any]:
 
 
 def _shown(given: Any) -> str:
-    """What was given as a cluster, in a message."""
+    """Description of the given cluster, for messages."""
     text = repr(given)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -230,7 +230,7 @@ def _same_engine(client: Any, address: str) -> None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """What matters of distributed's log is said in our own words."""
+    """Silences distributed's log, whose relevant events have messages of our own."""
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:

@@ -1,4 +1,4 @@
-"""What a sweep will take, before it is run: runs, packet-hops, time, memory and disk.
+"""Forecast of a sweep before it runs: runs, packet-hops, time, memory and disk.
 
 The work of each point is what the engine foresees of it. The speed is that of the sweep's runs that are done, or else
 that of the first moment of some of its points, begun here.
@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flowyard import _native, forecast
+from flowyard import _native, run_time
 from flowyard.errors import UserError
-from flowyard.folders import kept
-from flowyard.forecast import Speed
+from flowyard.folders import run_files
 from flowyard.results import Checked, Outlook, Result
+from flowyard.run_time import Speed
 from flowyard.sweeps import advice, local, sharing
 from flowyard.sweeps.advice import Advice
 from flowyard.sweeps.plan import Plan
-from flowyard.sweeps.sample import evenly
 from flowyard.sweeps.sharing import Share
 from flowyard.sweeps.store import Store
+from flowyard.sweeps.subsample import evenly
 from flowyard.sweeps.task import ScenarioTask, Task
 from flowyard.text import digits, room, span
 
@@ -38,7 +38,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 class Forecast(NamedTuple):
-    """What is to come.
+    """Forecast of a sweep.
 
     Attributes:
         folder: Where the results will be.
@@ -108,7 +108,7 @@ def of(
     shard: tuple[int, int] = (1, 1),
     threads: int | None = None,
 ) -> Forecast:
-    """What is to come of a plan, or of a shard of it as `sweeps.execute` takes it. Nothing is written.
+    """Forecast of a plan, or of a shard of it as `sweeps.execute` takes it. Nothing is written.
 
     Raises:
         UserError: Some point cannot be run, or needs more than run.memory_limit or run.work_limit.
@@ -181,7 +181,7 @@ def _from_runs(store: Store, keys: Sequence[str]) -> tuple[Speed | None, float |
     hops, seconds, size = 0, 0.0, 0
     read = evenly(keys, MOST_READ)
     for key in read:
-        counters = kept.status(store.runs / key)["counters"]
+        counters = run_files.status(store.runs / key)["counters"]
         hops, seconds = hops + counters["packet_hops"], seconds + counters["wall_s"]
         size += sum(path.stat().st_size for path in (store.runs / key).rglob("*") if path.is_file())
     if not hops or not seconds:
@@ -194,12 +194,12 @@ def _from_trials(
     points: Sequence[Checked], needs: Sequence[dict[str, int]]
 ) -> tuple[Speed | None, float | None]:
     """Speed and bytes of some points that are begun."""
-    small = [(point, need) for point, need in zip(points, needs, strict=True) if forecast.may_begin(need)]
+    small = [(point, need) for point, need in zip(points, needs, strict=True) if run_time.may_begin(need)]
     found, sizes = [], []
     for point, need in evenly(small, TRIALS):
-        result = forecast.trial(point)
+        result = run_time.trial(point)
         sizes.append(_bytes(result, need["sample_rows"]))
-        if speed := forecast.speed_of(result):
+        if speed := run_time.speed_of(result):
             found.append(speed)
     if not found:
         return None, None
@@ -212,6 +212,6 @@ def _from_trials(
 
 
 def _bytes(result: Result, sample_rows: int) -> float:
-    """What a run leaves on disk, by what its beginning would."""
+    """Disk space of a run, extrapolated from its beginning."""
     summary = len(json.dumps(result.summary, indent=2))
     return summary + (len(result.flows) + len(result.links)) * FLOW_BYTES + sample_rows * SAMPLE_BYTES

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.sharing import Share
 from flowyard.sweeps.store import CannotWriteError, Store
-from flowyard.sweeps.tally import Tally
 from flowyard.sweeps.task import Output, Task
 from flowyard.terminal.interrupt import Deferred
 from flowyard.terminal.progress import Overall
@@ -16,14 +16,14 @@ from flowyard.terminal.progress import Overall
 def execute(
     tasks: Sequence[Task],
     store: Store,
-    tally: Tally,
+    tally: Outcomes,
     overall: Overall,
     deferred: Deferred,
     shared: Share,
 ) -> None:
     """Runs all tasks, some at a time, and keeps each as soon as it is done.
 
-    After Ctrl-C nothing new begins, and what is under way is given up.
+    After Ctrl-C nothing new begins, and active runs are given up.
     """
 
     def one(task: Task) -> Output | None:

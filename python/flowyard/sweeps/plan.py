@@ -1,4 +1,4 @@
-"""What a sweep is to run: a base scenario, axes, replicas; from a TOML file or made in Python.
+"""The plan of a sweep: a base scenario, axes, replicas; from a TOML file or made in Python.
 
     scenario = "web-search-ndp"            # a file beside this one, a packaged scenario, or a whole table
     replicas = 5                           # run.replica = 0 to 4
@@ -34,11 +34,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowyard import _native, results, scenarios
-from flowyard.called import called
 from flowyard.errors import NO_PROTOTYPES, UserError
 from flowyard.folders import reading
-from flowyard.sweeps.results import COLUMNS, METRICS
+from flowyard.member_names import member_name
 from flowyard.sweeps.source import source_hash
+from flowyard.sweeps.tables import COLUMNS, METRICS
 from flowyard.sweeps.task import ModelTask, ScenarioTask, Task, key_of, label_of
 
 if TYPE_CHECKING:
@@ -91,18 +91,18 @@ class Axis:
                 raise UserError(f"axis {self.name}: labels: {label!r}; use texts and finite numbers")
             if isinstance(label, int) and not -(2**63) <= label < 2**64:
                 raise UserError(f"axis {self.name}: labels: {label}: use numbers of 64 bits")
-        called: set[Any] = set()
+        seen: set[Any] = set()
         for value in self.values:
             # Numbers that are equal, and texts that look like one, would share a row.
-            if value in called or str(value) in called:
+            if value in seen or str(value) in seen:
                 raise UserError(
                     f"axis {self.name}: {value} appears twice; remove one, or give labels that differ"
                 )
-            called |= {value, str(value)}
+            seen |= {value, str(value)}
 
     @property
     def values(self) -> list[Any]:
-        """What the axis's column says at each place."""
+        """Values of the axis's column."""
         if self.labels:
             return list(self.labels)
         if self.scenarios:
@@ -196,7 +196,7 @@ class Plan:
             raise UserError(f"{path} is no sweep:\n{textwrap.indent(str(error), '  ')}") from None
 
     def header(self) -> dict[str, Any]:
-        """What sweep.json says besides the runs."""
+        """Entries of sweep.json besides the runs."""
         header = _header(self.name, {axis.name: axis.values for axis in self.axes}, self.replicas)
         return header | ({"metrics": list(self.metrics)} if self.metrics else {})
 
@@ -268,7 +268,7 @@ class ModelPlan:
 
     Attributes:
         function: Takes each axis and `replica` by keyword, returns a table; of a module's top level. It must give
-            the same table each time, so it takes its chance from the replica. Its module, and what that
+            the same table each time, so it takes its random numbers from the replica. Its module, and what that
             imports of its package, is part of a run's key.
         axes: Values by the name of the parameter.
         replicas: Repetitions.
@@ -281,7 +281,7 @@ class ModelPlan:
     name: str = "model"
 
     def header(self) -> dict[str, Any]:
-        """What sweep.json says besides the runs."""
+        """Entries of sweep.json besides the runs."""
         return _header(self.name, {name: list(values) for name, values in self.axes.items()}, self.replicas)
 
     def tasks(self) -> list[Task]:
@@ -300,7 +300,7 @@ class ModelPlan:
 
 
 def _not_metrics(names: Sequence[str]) -> list[str]:
-    """What is wrong with a choice of metrics."""
+    """Errors in a choice of metrics."""
     if not isinstance(names, list | tuple):
         return [f'metrics: {names!r}; use a list, such as ["slowdown_p99"]']
     problems = [f"metrics: {name} stands there twice" for name in {*map(str, names)} if names.count(name) > 1]
@@ -488,7 +488,7 @@ def _problems(wrong: Sequence[tuple[str, str]], points: int) -> str:
 
 
 def _value_names(values: Sequence[Any], axis: str) -> list[Any]:
-    """What the values of an axis are called: each variant by its name, and by its fields where several share one."""
+    """Labels of an axis's values: each variant's name, and its fields where several share one."""
     names = [_value_name(value, axis) for value in values]
     places: dict[str, list[int]] = {}
     for i, name in enumerate(names):
@@ -507,7 +507,7 @@ def _value_names(values: Sequence[Any], axis: str) -> list[Any]:
 
 def _value_name(value: Any, axis: str) -> Any:
     if isinstance(value, Mapping) and len(value) == 1:
-        return called(value)
+        return member_name(value)
     if isinstance(value, str | int | float):
         return value
     raise UserError(f"axis {axis}: its values are no plain numbers or texts; give it labels")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from flowyard import _native, memory
-from flowyard.sweeps.sample import evenly
+from flowyard.sweeps.subsample import evenly
 from flowyard.sweeps.task import ScenarioTask, Task
 
 # Packet-hops below which a run is over before a second thread has paid for its start.

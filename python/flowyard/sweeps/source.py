@@ -32,7 +32,7 @@ def source_hash(function: Callable[..., Any]) -> str:
 
 @functools.cache
 def _imports(package: str, source: bytes) -> set[str]:
-    """What a module of a package imports of it: names of modules, and of what may be one or stand in one."""
+    """Imports of a module from its own package: names of modules, and names that may be modules."""
     top = package.partition(".")[0]
     tops = OURS if top in OURS else {top}
     found: set[str] = set()

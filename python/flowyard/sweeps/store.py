@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from flowyard import folders
 from flowyard.errors import UserError
-from flowyard.folders import kept, owned
+from flowyard.folders import owned, run_files
 from flowyard.sweeps.task import Task, label_of
 
 PLAN = "sweep.json"
@@ -37,7 +37,7 @@ class Store:
     def __enter__(self) -> Self:
         if (self.folder / PLAN).exists():
             # Whether it is one of ours, before anything is written.
-            kept.plan(self.folder)
+            run_files.plan(self.folder)
         elif not _only_partial(self.folder):
             folders.refuse_taken(self.folder)
         try:
@@ -71,7 +71,7 @@ class Store:
         """
         path = self.folder / PLAN
         if path.exists():
-            before, keys = kept.plan(self.folder), {task.key for task in tasks}
+            before, keys = run_files.plan(self.folder), {task.key for task in tasks}
             others = [run for run in before["runs"] if run["key"] not in keys and self.has(run["key"])]
             if others and not update:
                 raise UserError(self._other_plan(before, header, tasks, others))
@@ -91,9 +91,9 @@ class Store:
         return os.path.lexists(self.runs / key)
 
     def damage(self, key: str) -> str:
-        """What is wrong with a run that is there; nothing, if it is whole."""
+        """Damage of a stored run; empty if it is whole."""
         try:
-            kept.whole(self.runs / key)
+            run_files.whole(self.runs / key)
         except UserError as error:
             return str(error)
         return ""
@@ -138,7 +138,7 @@ class Store:
             why = f"it was made by engine {before['engine']}, this is {header['engine']}"
         elif twin:
             run, task = twin
-            lines = task.changes(kept.status(self.runs / run["key"]))
+            lines = task.changes(run_files.status(self.runs / run["key"]))
             more = f"; and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
             why = "the scenario has changed: " + "; ".join(lines[:SHOWN]) + more
         else:

@@ -16,7 +16,7 @@ KEY_DIGITS = 20
 
 
 class Output(Protocol):
-    """What a task computed."""
+    """Output of a task."""
 
     @property
     def status(self) -> str:
@@ -61,13 +61,13 @@ class Planned(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Name for people."""
 
     def tasks(self) -> Sequence[Task]:
         """All runs, in an order that more replicas do not change."""
 
     def header(self) -> dict[str, Any]:
-        """What sweep.json says besides the runs: name, engine, axes, replicas."""
+        """Entries of sweep.json besides the runs: name, engine, axes, replicas."""
 
 
 def key_of(what: Mapping[str, Any]) -> str:
@@ -116,7 +116,7 @@ class ScenarioTask:
         return results.Checked(json.loads(self.scenario), {"run.threads": threads})
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process gets."""
+        """State for another process."""
         return self.__dict__ | {"point": None}
 
     def changes(self, summary: dict[str, Any]) -> list[str]:
@@ -153,7 +153,7 @@ class ModelTask:
     function: Callable[..., "pl.DataFrame"]
 
     def run(self, progress: Callable[[Any], object] | None = None, threads: int | None = None) -> TableOutput:
-        """Calls the function, which has one thread; `progress` is not told about the inside of it."""
+        """Calls the function, which has one thread; `progress` receives nothing from within it."""
         del progress, threads
         return TableOutput(self.function(**self.values, replica=self.replica), self.values)
 

@@ -1,1 +1,1 @@
-"""What the command line does with its terminal: exit codes, signals, streams, progress, tables on stdout."""
+"""The terminal of the command line: exit codes, signals, streams, progress, tables on stdout."""

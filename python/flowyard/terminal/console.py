@@ -82,7 +82,7 @@ def show_columns(title: str, columns: Sequence[dict[str, str]]) -> None:
 
 
 def _styled() -> bool:
-    """Whether rich takes stdout for a terminal, or is told to."""
+    """Whether rich takes stdout for a terminal, or is set to."""
     return sys.stdout.isatty() or any(name in os.environ for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: what is under way ends in order, what is done is kept, nothing is left behind.
+"""Ctrl-C, SIGTERM and SIGHUP: active runs end in order, results are kept, nothing is left behind.
 
 SIGTERM is what Slurm, Docker and `timeout` send, SIGHUP what a closing terminal does. Both act as Ctrl-C, which is
 SIGINT, but for two things: a signal that is ignored, as SIGHUP under nohup, or that the program around handles itself

@@ -8,7 +8,7 @@ _CONTROL_BUT_LINES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def printable(name: str, *, lines: bool = False) -> str:
-    r"""A name or a text of somebody else for a terminal, which obeys no part of it: ESC as \x1b, a newline as \n.
+    r"""A foreign name or text for a terminal, which obeys no part of it: ESC as \x1b, a newline as \n.
 
     Args:
         name: What is to be printed.

@@ -43,7 +43,7 @@ class Display:
 
     @property
     def is_seen(self) -> bool:
-        """Whether anybody sees what is shown."""
+        """Whether the display is visible."""
         return not self._waiting or in_notebook() or self._stream.isatty()
 
     def _begin(self) -> None:

@@ -1,6 +1,6 @@
-"""stdout and stderr when nobody reads them any more: a pipe into `head`, a terminal that was closed.
+"""stdout and stderr when their reader has closed them: a pipe into `head`, a terminal that was closed.
 
-Results are in files, so a run does not end because nobody watches it: what is said on stderr is then dropped, as it is
+Results are in files, so a run does not end with its reader: text for stderr is then dropped, as it is
 if the disk with a log is full. Of stdout the program notices when it prints, and ends quietly.
 """
 
@@ -21,14 +21,14 @@ _COLOURS = re.compile(r"(\x1b\[[\d;]*m)")
 
 
 class UnreadError(Exception):
-    """Nobody reads stdout any more. No OSError, which others take for one of a file."""
+    """The reader of stdout has closed it. Not an OSError, so that handlers of file errors ignore it."""
 
 
 def prepare() -> None:
     r"""Puts streams that know about their readers in the place of stdout and stderr.
 
     Bytes that are no UTF-8, which names of files may have, are written as \xff. A stream that is not the process's own
-    stays: somebody caught it, a test for instance.
+    stays: a caller caught it, a test for instance.
     """
     for name in ("stdout", "stderr"):
         stream: Any = getattr(sys, name)
@@ -61,7 +61,7 @@ class _Escaping(io.TextIOWrapper):
 
     @property
     def unescaped(self) -> Any:
-        """The same stream for rich, which moves the cursor; whoever gives it names escapes them."""
+        """The same stream for rich, which moves the cursor; callers escape names."""
         return _Unescaped(self)
 
 

@@ -98,7 +98,7 @@ def _different(
 def _carried(
     program: "_Program", tree: FatTree, resource: Resource, matrix: Matrix
 ) -> Iterator[tuple[int, int]]:
-    """What of the matrix uses a channel or switch: each way that does, with its pair's traffic."""
+    """Paths of the matrix over a channel or switch, each with its pair's traffic."""
     for kind, (i, j), up in [key for key in program.variables if key[0] == "way"]:
         if matrix[i][j] and resource in (*channels_on(tree, i, j, up), *switches_on(tree, i, j, up)):
             yield program.variables[kind, (i, j), up], int(matrix[i][j])
@@ -131,7 +131,7 @@ class _Program:
         self.rows.append((coefficients, low, high))
 
     def solve(self) -> set[Any] | None:
-        """What is chosen; None if no choice keeps all rows."""
+        """The chosen columns; None if no choice keeps all rows."""
         try:
             from scipy.optimize import Bounds, LinearConstraint, milp
             from scipy.sparse import csr_array

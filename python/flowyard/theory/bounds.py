@@ -1,4 +1,4 @@
-"""What the theorems of chapters 3 and 5 say of worst loads, over base load, and of performance ratios: formulas.
+"""Formulas of chapters 3 and 5: worst loads over base load, and performance ratios.
 
 `level` is that of the switches, or of the links' upper ends: 0 is the core.
 """

@@ -67,7 +67,7 @@ class Varying:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a block.
+    """Transfer of a block.
 
     Attributes:
         finish_s: When its last segment arrived.
@@ -266,7 +266,7 @@ def _idle(paths: Sequence[Path], claimed: dict[int, int], group: Group) -> Fract
 def _claim(
     paths: Sequence[Path], claimed: dict[int, int], group: Group, now: Fraction, at_once: bool
 ) -> Iterator[Claim]:
-    """What the group's paths claim up to now, in the order of time; at one time, if at all, in that of the group."""
+    """Claims of the group's paths up to now, by time, then by the order of the group."""
 
     def take(path: int, count: int) -> Claim:
         claimed[path] += count

@@ -77,7 +77,7 @@ def without_incast(servers: int) -> Fraction:
 
 
 def gain(servers: int) -> Fraction:
-    """What avoiding Incast gains, (G_IF - G_IS) / G_IS, by equations 1.2 to 1.5 and 1.7: 1 is 100 %."""
+    """Gain of avoiding Incast, (G_IF - G_IS) / G_IS, by equations 1.2 to 1.5 and 1.7: 1 is 100 %."""
     return without_incast(servers) / with_incast(servers) - 1
 
 

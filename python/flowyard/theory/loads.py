@@ -1,4 +1,4 @@
-"""What links and switches carry: equations 3.3 to 3.6. Worst permutations: section 2.4.
+"""Loads of links and switches: equations 3.3 to 3.6. Worst permutations: section 2.4.
 
 `Shares` say for each channel or switch which part of the traffic of each pair it carries. Everything follows from them:
 the loads under a matrix by a sum, and by a matching the permutation that loads one most (Towles and Dally, "Worst-case

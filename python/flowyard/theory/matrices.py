@@ -24,7 +24,7 @@ def permutation(targets: Sequence[int]) -> Matrix:
     """Node i sends one unit to targets[i].
 
     Raises:
-        ValueError: Some node is nobody's target.
+        ValueError: Some node is no node's target.
     """
     if sorted(targets) != list(range(len(targets))):
         raise ValueError("targets: not a permutation of 0 ... nodes - 1")

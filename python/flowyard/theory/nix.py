@@ -49,7 +49,7 @@ def encode(hops: Iterable[tuple[int, int]]) -> Vector:
 
 
 def read(vector: Vector, used: int, neighbours: int) -> tuple[int, int]:
-    """What a node does with a packet: the number of the next node, and the counter that it leaves in the packet."""
+    """Forwarding at a node: the number of the next node, and the packet's counter from there on."""
     used += width(neighbours)
     return vector.value >> vector.bits - used & (1 << width(neighbours)) - 1, used
 

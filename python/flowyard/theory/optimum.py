@@ -123,7 +123,7 @@ def _most(ways: Ways, routing: Routing) -> Fraction:
 
 
 def _proved(ways: Ways, prices: Mapping[Place, Fraction]) -> Fraction:
-    """What no routing's maximum load can be below."""
+    """Lower bound of every routing's maximum load."""
     total = sum(prices.values(), Fraction(0))
     cheapest = (
         min(

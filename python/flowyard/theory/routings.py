@@ -96,7 +96,7 @@ def dual(tree: FatTree) -> Routing:
 
 
 def family(tree: FatTree, number: int) -> Routing:
-    """What Dual does with the packets of one family: 0 is IPv4, 1 IPv6; the path of `default_up`."""
+    """Path of Dual's packets of one family: 0 is IPv4, 1 IPv6; the path of `default_up`."""
     return {(s, d): {_follow(tree, s, turn(tree, s, d), number): Fraction(1)} for s, d in pairs(tree)}
 
 

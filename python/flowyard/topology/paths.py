@@ -128,7 +128,7 @@ def shares(network: Network, source: int, target: int) -> list[Fraction]:
 
 
 def parts(network: Network, keep: Collection[int]) -> Whole:
-    """What still hangs together when only some nodes remain, with the cables between them.
+    """Connected components when only some nodes remain, with the cables between them.
 
     Returns:
         For each node the number of its part, counted from 0 in the order of their first nodes; -1 for one removed.

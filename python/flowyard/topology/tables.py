@@ -1,4 +1,4 @@
-"""What `flowyard topology` prints."""
+"""Tables of `flowyard topology`."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 import flowyard as fy
-from flowyard.papers import captured
+from flowyard.papers import pcap
 
 PACKET_BYTES, SLOT_NS, DELAY_NS = 1500, 12_304, 500
 Flows = Sequence[Mapping[str, int]]
@@ -46,10 +46,10 @@ def srjf(flows: Flows) -> list[int]:
     )
     at: dict[int, int] = {}
     for _, content in result.captures:
-        packets, cut = captured.parsed(content)
+        packets, cut = pcap.parsed(content)
         assert not cut
-        began_ns = captured.time_ns(packets) - SLOT_NS - DELAY_NS
-        for flow, slot in zip(captured.hosts(packets["from"]) - 1, began_ns // SLOT_NS, strict=True):
+        began_ns = pcap.time_ns(packets) - SLOT_NS - DELAY_NS
+        for flow, slot in zip(pcap.hosts(packets["from"]) - 1, began_ns // SLOT_NS, strict=True):
             assert int(slot) not in at, "two packets of a slot"
             at[int(slot)] = int(flow)
     return [at.get(slot, -1) for slot in range(max(at) + 1)]
@@ -80,7 +80,7 @@ def srjf_against(
 
 
 def left(sizes: Mapping[int, int], slots: Sequence[int]) -> list[int]:
-    """What the flow that each slot serves has left before it; -1 where there is none."""
+    """Remaining size of the flow that each slot serves, before the slot; -1 in idle slots."""
     rest = dict(sizes)
     found = []
     for flow in slots:

@@ -6,7 +6,7 @@ middle one has NDP's permutation of long flows (NDP-P2), the right one MP's long
 run and judged here by the figures that have these claims.
 
 The middle panel also shows NDP's permutation under ASY: its rates know the servers' links alone, so that long flows
-which a hash puts on one link share it, whoever governs them.
+which a hash puts on one link share it, under any controller.
 """
 
 from dataclasses import replace

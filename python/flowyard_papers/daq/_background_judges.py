@@ -145,7 +145,7 @@ def ratio(runs: pl.DataFrame, daq: str) -> Judgement:
 
 
 def gap(runs: pl.DataFrame, daq: str) -> Judgement:
-    """What D3's long flows lack against DAQ's, in percent of the link."""
+    """Deficit of D3's long flows against DAQ's, in percent of the link."""
     if lacking := judges.missing(runs, (daq, rack.D3)):
         return lacking
     own = means(runs, LONG, X[INCAST])

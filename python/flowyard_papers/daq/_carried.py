@@ -1,4 +1,4 @@
-"""What the links of the rack carry: the throughput of long flows, and the loads of short ones."""
+"""Loads of the rack's links: the throughput of long flows, and the loads of short ones."""
 
 from collections.abc import Sequence
 

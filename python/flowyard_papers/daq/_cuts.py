@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from flowyard.papers import captured
+from flowyard.papers import pcap
 from flowyard_papers.daq import _rack as rack
 
 RTT_NS = rack.RTT_PS // 1000
@@ -36,11 +36,11 @@ def arrivals(run: Path) -> dict[int, int]:
     for path in sorted((run / "pcap").glob("*.pcap")):
         if "host_0-" in path.name:
             continue
-        records, cut = captured.records(path)
+        records, cut = pcap.records(path)
         if cut:
             raise ValueError(f"{path}: packets without a whole header")
-        own = records[captured.hosts(records["to"]) == rack.AGGREGATOR]
-        for interval, size in zip(captured.time_ns(own) // RTT_NS, own["length"], strict=True):
+        own = records[pcap.hosts(records["to"]) == rack.AGGREGATOR]
+        for interval, size in zip(pcap.time_ns(own) // RTT_NS, own["length"], strict=True):
             found[int(interval)] = found.get(int(interval), 0) + int(size)
     return found
 
@@ -48,7 +48,7 @@ def arrivals(run: Path) -> dict[int, int]:
 def loads(
     port: pl.DataFrame, come: Mapping[int, int], return_ns: int
 ) -> dict[int, tuple[list[int], list[float]]]:
-    """For each flow's sender when a credit came to it, and the load that it told.
+    """For each flow's sender when a credit came to it, and the load in the credit.
 
     Args:
         port: What `packets.port` gives; a sender has one flow of a class at a time.
@@ -58,26 +58,28 @@ def loads(
     found: dict[int, tuple[list[int], list[float]]] = {}
     rows = port.drop_nulls("began_ns").sort("began_ns").select("flow", "began_ns")
     for flow, began in rows.iter_rows():
-        times, told = found.setdefault(flow, ([], []))
+        times, reported = found.setdefault(flow, ([], []))
         times.append(began + return_ns)
-        told.append(come.get(began // RTT_NS - 1, 0) / FULL_BYTES)
+        reported.append(come.get(began // RTT_NS - 1, 0) / FULL_BYTES)
     return found
 
 
-def cuts(samples: pl.DataFrame, told: Mapping[int, tuple[Sequence[int], Sequence[float]]]) -> pl.DataFrame:
+def cuts(
+    samples: pl.DataFrame, reported: Mapping[int, tuple[Sequence[int], Sequence[float]]]
+) -> pl.DataFrame:
     """A row for each cut of a window between two samples.
 
     Args:
         samples: id, time_ps and window (bytes) of each flow.
-        told: What `loads` gives.
+        reported: Result of `loads`.
 
     Returns:
-        flow, before, after, load (told last before the later sample), as_asked (whether a load that may have been told
-        asks for this window), telling (whether the other divisor would have given another).
+        flow, before, after, load (last reported before the later sample), as_asked (whether a load that may have been
+        reported asks for this window), telling (whether the other divisor would have given another).
     """
     rows = []
     for (flow,), own in samples.sort("id", "time_ps").group_by("id", maintain_order=True):
-        times, values = told.get(int(flow), ([], []))
+        times, values = reported.get(int(flow), ([], []))
         for (start, before), (end, after) in pairwise(own.select("time_ps", "window").iter_rows()):
             if after >= before:
                 continue

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from flowyard.papers import captured
+from flowyard.papers import pcap
 from flowyard.sweeps import Sweep
 from flowyard_papers.daq import _rack as rack
 
@@ -29,14 +29,14 @@ def read(path: Path) -> pl.DataFrame:
     Returns:
         time_ns, sender, flow, number, bytes, left_ps (as the field has it).
     """
-    records, _ = captured.records(path)
-    to = captured.hosts(records["to"])
+    records, _ = pcap.records(path)
+    to = pcap.hosts(records["to"])
     records = records[(records["kind"] <= LAST) & (to == rack.AGGREGATOR)]
     return pl.DataFrame(
         {
-            "time_ns": captured.time_ns(records),
-            "sender": captured.hosts(records["from"]),
-            "flow": captured.flows(records["port"]),
+            "time_ns": pcap.time_ns(records),
+            "sender": pcap.hosts(records["from"]),
+            "flow": pcap.flows(records["port"]),
             "number": records["number"].astype(np.int64),
             "bytes": records["length"].astype(np.int64),
             "left_ps": records["words"][:, 1].astype(np.uint64),

@@ -153,7 +153,7 @@ def poisson(
 
 
 def long_flows(count: int, first: int = 1) -> dict[str, Any]:
-    """Flows of 100 MB that nobody waits for; a worker that is done with one starts the next."""
+    """Flows of 100 MB that no request waits for; a worker that is done with one starts the next."""
     return {
         "name": LONG,
         "arrivals": {"on-off": {"probability": 1}},

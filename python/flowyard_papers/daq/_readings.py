@@ -4,7 +4,7 @@ The text names no queue target Q; its figure 5 fills a queue of 700 KB, so that 
 bandwidth-delay products. A sender transmits "min{flow_win, sender_win}" when it has the SYN/ACK (section II-B), and
 flow_win is what a flow may send "in one RTT" (table I): by the letter a window is sent as a whole, once a round trip.
 It "adapts to the queue length being experienced at the switch", and what is compared is a "maximum queueing delay":
-an urgent packet waits for nobody in Q1.2. "The queue for short flows" (section II-A), which is the default, is both.
+an urgent packet waits for no other in Q1.2. "The queue for short flows" (section II-A), which is the default, is both.
 
 D3's constants are not in the text either. RCP has the 0.4 and 0.4 of its authors' ns-2 model, of which D3's model is an
 extension, and D3's own paper has flows subtract two round trips from their deadlines for the delay of requests: that

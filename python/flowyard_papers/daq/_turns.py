@@ -15,7 +15,7 @@ _SIDES = ((URGENT, OTHER), (LONG,))
 
 @dataclass(frozen=True)
 class Turns:
-    """What a port remembers besides its queues: two deficits and whose turn it is, short or long; nothing of any flow.
+    """State of a port besides its queues: two deficits, and the turn of short or long; none of any flow.
 
     Attributes:
         quanta: Bytes that each class gets when its turn comes.
@@ -34,7 +34,7 @@ class Turns:
         return Turns((full_bytes * short_weight // least, full_bytes * long_weight // least))
 
     def choose(self, heads: Sequence[int | None]) -> "tuple[int, Turns]":
-        """The class that goes next by deficit round robin, and what is remembered then.
+        """The class that goes next by deficit round robin, and the state from then on.
 
         Args:
             heads: Bytes of the first packet of each class, at least one of which has some.
@@ -57,7 +57,7 @@ def unforeseen(packets: pl.DataFrame, short_weight: int, long_weight: int) -> in
     """How many packets a port of three queues and `Turns` would not have let go when they went.
 
     Of packets that came at one instant either may be the first: they are taken in the order in which they left. And
-    what came in the very nanosecond of a choice may have been there or not: all that may be remembered is followed.
+    what came in the very nanosecond of a choice may have been there or not: every possible state is followed.
     """
     ordered = packets.sort("came_ns", "began_ns", nulls_last=True)
     came = ordered.select("came_ns", "place", "bytes", "flow", "number").rows()

@@ -1,4 +1,4 @@
-"""What follows from the paper's parameters by arithmetic alone (DAQ-F3.f, F3.g, F7.c, F8.c)."""
+"""Consequences of the paper's parameters by arithmetic alone (DAQ-F3.f, F3.g, F7.c, F8.c)."""
 
 import math
 from typing import TYPE_CHECKING

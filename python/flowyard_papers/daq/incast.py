@@ -84,7 +84,7 @@ def _daq_is_ahead(runs: pl.DataFrame) -> Judgement:
 
 
 def _ends(scheme: str, rule: str) -> Callable[[pl.DataFrame], Judgement]:
-    """What a scheme has with the most senders; and what a fluid model of its rule has, by the same deadlines."""
+    """Results of a scheme with the most senders, and of a fluid model of its rule under the same deadlines."""
 
     def judged(runs: pl.DataFrame) -> Judgement:
         if lacking := judges.missing(runs, (scheme,)):
@@ -141,7 +141,7 @@ def _daq_at_30(runs: pl.DataFrame) -> Judgement:
 
 
 def _dctcp(runs: pl.DataFrame) -> Judgement:
-    """Only told: the text quotes 7 % of other work. That all or most are late would be something else."""
+    """Information only: the text quotes 7 % of other work. That all or most are late would be something else."""
     if lacking := judges.missing(runs, (rack.DCTCP,)):
         return lacking
     own = replica_means(runs.filter(scheme=rack.DCTCP), KEYS, ["in_time_pct"])

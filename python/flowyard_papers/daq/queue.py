@@ -2,7 +2,7 @@
 
 Short flows, as rounds of answers and at random times, go beside two long ones, with several thresholds and weights.
 Every packet of data is captured as it comes to the switch and as it comes out of the port. Then its place by algorithm
-1 is compared with the flow's deadline, the order of departures with what the queues allow, the bytes under way with
+1 is compared with the flow's deadline, the order of departures with what the queues allow, the bytes in flight with
 the buffers, and each departure with that of a port that knows three queues and no flow.
 """
 

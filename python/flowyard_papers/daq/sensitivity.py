@@ -1,4 +1,4 @@
-"""What DAQ owes to constants that the paper leaves open: the queue target Q, and readings of its rules. Ours.
+"""Sensitivity of DAQ to constants that the paper leaves open: queue target Q, readings of its rules. Ours.
 
 Windows grow while the queue is below Q, and are halved or quartered above it. Q is four bandwidth-delay products here;
 one is the least that keeps a link busy, and 1 MB lets an incast's queue pass without a cut.

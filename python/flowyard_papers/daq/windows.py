@@ -72,7 +72,7 @@ def _halved_or_quartered(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """What is left of the window by the load."""
+    """Remaining share of the window by the load."""
     picture, (axes,) = style.panels()
     for place, (telling, label) in enumerate(((True, "cuts"), (False, "down to a packet, or either load"))):
         own = tables["cuts"].filter(pl.col("telling") == telling)

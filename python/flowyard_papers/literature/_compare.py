@@ -12,7 +12,7 @@ import polars as pl
 
 from flowyard.analysis import completion
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers import style, written_out
+from flowyard.papers import pinned_fields, style
 from flowyard.sweeps import Axis, Sweep
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _BY_FLOW, _BY_PACKET, _PERMUTED = ({"balancer": name} for name in ("per-flow", "
 # What each needs of a scenario.
 TRANSPORTS: Mapping[str, dict[str, Any]] = {
     "NDP": {
-        "transport": {"ndp": {"mtu": "1500B", **written_out.NDP, **written_out.NDP_REPEATS}},
+        "transport": {"ndp": {"mtu": "1500B", **pinned_fields.NDP, **pinned_fields.NDP_REPEATS}},
         "queue": {"ndp": {"return_to_sender": True}},
         "routing": _PERMUTED,
     },
@@ -61,11 +61,11 @@ TRANSPORTS: Mapping[str, dict[str, Any]] = {
         "routing": _BY_FLOW,
     },
     "pFabric": {
-        "transport": {"pfabric": written_out.PFABRIC},
-        "queue": {"pfabric": written_out.PFABRIC_PORT},
+        "transport": {"pfabric": pinned_fields.PFABRIC},
+        "queue": {"pfabric": pinned_fields.PFABRIC_PORT},
         "routing": _BY_PACKET,
     },
-    "DCQCN": {"transport": {"dcqcn": {}}, "queue": {"lossless": written_out.LOSSLESS}, "routing": _BY_FLOW},
+    "DCQCN": {"transport": {"dcqcn": {}}, "queue": {"lossless": pinned_fields.LOSSLESS}, "routing": _BY_FLOW},
 }
 
 # The share of deadlines that are met, with those that end late or never.

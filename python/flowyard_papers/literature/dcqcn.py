@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from flowyard.papers import style, written_out
+from flowyard.papers import pinned_fields, style
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
 from flowyard.sweeps import Plan
@@ -27,7 +27,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     scenario = {
         "topology": {"fat-tree": {"k": 8, "rate": "40Gbps", "delay": "1us"}},
         "transport": {"dcqcn": {}},
-        "queue": {"lossless": written_out.LOSSLESS},
+        "queue": {"lossless": pinned_fields.LOSSLESS},
         "traffic": [_incast.entry(500_000)],
     }
     return {"incast": Plan(scenario, [_incast.senders(SENDERS)], scale.pick(2, 10), name="incast")}

@@ -2,7 +2,7 @@
 
 Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010. In their model N windows move in step. Each is
 W = (C RTT + K) / N packets when the port reaches its threshold K, grows by one more in the round trip that it takes to
-hear of it, in which all packets are marked, and loses alpha / 2 of it: the marked share of a period is alpha with
+react to it, in which all packets are marked, and loses alpha / 2 of it: the marked share of a period is alpha with
 alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2, about sqrt(2 / W). The queue is a saw-tooth, from K + N packets down by
 A = N sqrt(2 W) / 2 and up again.
 

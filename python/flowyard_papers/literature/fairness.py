@@ -1,4 +1,4 @@
-"""Who gets how much when one host is the target or the source of all: incast, outcast, and the reverse.
+"""Shares of flows when one host is the target or the source of all: incast, outcast, and the reverse.
 
 On a fat-tree of 16 hosts all 15 others send to one, without an end. One sender is in the receiver's rack, two are in
 its pod, twelve in other pods. Under TCP with drop-tail ports the near one is to get least: it has a port of the last
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers import judge, style, written_out
+from flowyard.papers import judge, pinned_fields, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan, Sweep
 from flowyard_papers.literature import _outcast
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 NDP, DCTCP, TCP = "NDP", "DCTCP", "TCP"
 TRANSPORTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     NDP: (
-        {"ndp": {**written_out.NDP, **written_out.NDP_REPEATS}},
-        {"ndp": written_out.NDP_PORT},
+        {"ndp": {**pinned_fields.NDP, **pinned_fields.NDP_REPEATS}},
+        {"ndp": pinned_fields.NDP_PORT},
         "per-packet",
     ),
     DCTCP: (

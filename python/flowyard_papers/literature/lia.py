@@ -4,7 +4,7 @@ In congestion avoidance B acknowledged bytes let subflow i grow by min(alpha B M
 alpha = sum of cwnd max(cwnd_i / rtt_i^2) / (sum of cwnd_i / rtt_i)^2. If n subflows have equal windows and round trips,
 alpha is 1 / n, each acknowledges its window once a round trip and grows by MSS / n^2, and all together by MSS / n.
 Nothing is lost here and the path is never full, so that this holds all the time, but for the part of a segment by
-which a window is larger than what is under way: less than 1 % of a hundred segments. Beside it the same without
+which a window is larger than the bytes in flight: less than 1 % of a hundred segments. Beside it the same without
 coupling, where each grows by nearly MSS, as TCP does, whose increase by an acknowledgement is rounded down to bytes.
 """
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flowyard.papers import judge, style, written_out
+from flowyard.papers import judge, pinned_fields, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Plan
 from flowyard_papers.ndp import _incast
@@ -30,7 +30,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
         "routing": {"balancer": "permuted"},
         "transport": {
             "ndp": {
-                **written_out.NDP,
+                **pinned_fields.NDP,
                 "mtu": f"{PAYLOAD}B",
                 "mtu_includes_header": False,
                 "initial_window": 23,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers import loads, style, written_out
+from flowyard.papers import loads, pinned_fields, style
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
 from flowyard.sweeps import Axis, Plan, Sweep
@@ -36,8 +36,11 @@ _TCP = {
 }
 _MARKING: dict[str, object] = {"ecn": {"limit": {"packets": 150}, "threshold": {"packets": 65}}}
 TRANSPORTS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
-    OURS: ({"pfabric": {**written_out.PFABRIC}}, {"pfabric": {**written_out.PFABRIC_PORT}}),
-    "NDP": ({"ndp": {**written_out.NDP, **written_out.NDP_REPEATS}}, {"ndp": dict(written_out.NDP_PORT)}),
+    OURS: ({"pfabric": {**pinned_fields.PFABRIC}}, {"pfabric": {**pinned_fields.PFABRIC_PORT}}),
+    "NDP": (
+        {"ndp": {**pinned_fields.NDP, **pinned_fields.NDP_REPEATS}},
+        {"ndp": dict(pinned_fields.NDP_PORT)},
+    ),
     "DCTCP": ({"tcp": {"congestion": {"dctcp": {}}, **_TCP}}, _MARKING),
     "D2TCP": ({"tcp": {"congestion": {"d2tcp": {}}, **_TCP}}, _MARKING),
     "TCP": ({"tcp": {"congestion": {"newreno": {}}, **_TCP}}, {"drop-tail": {"limit": {"packets": 150}}}),
@@ -47,7 +50,7 @@ PUBLISHED, PATIENT = "as published", "long timeout, large buffer"
 LINKS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     PUBLISHED: TRANSPORTS[OURS],
     PATIENT: (
-        {"pfabric": {**written_out.PFABRIC, "rto": "10ms"}},
+        {"pfabric": {**pinned_fields.PFABRIC, "rto": "10ms"}},
         {"pfabric": {"limit": {"bytes": "1.5MB"}}},
     ),
 }

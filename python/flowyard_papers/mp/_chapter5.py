@@ -103,7 +103,7 @@ def with_ties(base: Mapping[str, Any], ties: str = TIES) -> dict[str, Any]:
 
 
 def buffers(sizes: Sequence[int]) -> Axis:
-    """What each port of a switch holds, packets, beside the one on the wire."""
+    """Buffer of each port of a switch in packets, besides the one on the wire."""
     return Axis("buffer", {"queue.drop-tail.limit.packets": list(sizes)}, labels=list(sizes))
 
 
@@ -127,7 +127,7 @@ MATRICES: Mapping[str, Any] = {
 
 
 def traffic(pattern: str) -> list[dict[str, Any]]:
-    """What one of the six patterns has by default."""
+    """Defaults of the six patterns."""
     return senders(SENDERS[pattern]) if pattern in SENDERS else transfers(MATRICES[pattern])
 
 

@@ -1,4 +1,4 @@
-"""What links and switches of a fat-tree carry in runs, beside what `flowyard.theory` computes for the same paths.
+"""Loads of a fat-tree's links and switches in runs, beside those of `flowyard.theory` for the same paths.
 
 A load is in units of what one node sends. Each node sends to one other, which a permutation says. Where paths are
 settled, runs must agree with the theory packet for packet; where they are drawn, the largest loads of many runs are

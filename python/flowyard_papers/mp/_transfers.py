@@ -1,4 +1,4 @@
-"""What chapter 4's figures show: blocks sent over paths by Front-Back and by Divide, a row for each."""
+"""Data of chapter 4's figures: blocks sent over paths by Front-Back and by Divide, a row for each."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence

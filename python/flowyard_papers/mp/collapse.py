@@ -59,7 +59,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def _reads() -> list[dict[str, Any]]:
-    """What counts are simultaneous connections: they are kept, and each client goes on by itself."""
+    """Simultaneous connections: they are kept, and each client goes on by itself."""
     return chapter.senders(1, connection="kept", barrier="receiver")
 
 
@@ -155,7 +155,7 @@ def _ranking(tables: Tables) -> Judgement:
 
 
 def _maxima(points: pl.DataFrame) -> str:
-    """What each scheme's collapse is measured by."""
+    """Measure of each scheme's collapse."""
     top = points.filter(pl.col(GOODPUT) == pl.col(GOODPUT).max().over("network", "scheme"))
     each = [
         f"{network} {scheme} {goodput:.0f} Mbps with {senders}"

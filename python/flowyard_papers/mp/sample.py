@@ -102,7 +102,7 @@ def _busiest(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """What the busiest link has to carry under normal routing."""
+    """Load of the busiest link under normal routing."""
     figure, (panel,) = style.panels()
     rows = tables["busiest"]
     panel.bar(rows["pattern"].to_list(), (rows["wanted_bytes_per_s"] / 1e6).to_list(), color=style.COLOURS[0])

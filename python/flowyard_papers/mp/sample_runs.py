@@ -31,7 +31,7 @@ SETUPS = (OWN, *chapter.BESIDE)
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
-    """Normal Routing, which leaves nothing to chance, and MDNVR; the former with the other order of ties, too."""
+    """Normal Routing, which is not random, and MDNVR; the former with the other order of ties, too."""
     base = chapter.scenario(chapter.transfers({"pairs": PAIRS}, SIZE_BYTES))
     made = {}
     for name, scheme in PLANS.items():
@@ -124,7 +124,7 @@ def _slowest_of(rows: pl.DataFrame) -> Judgement:
 
 
 def _each(rows: pl.DataFrame) -> str:
-    """What befalls the transfers of a run, the fastest first; means over the runs."""
+    """Transfers of a run, the fastest first; means over the runs."""
     place = pl.col("received_s").rank("ordinal").over("replica").alias("place")
     means = rows.group_by(place).agg(pl.col("received_s", "drops", "timeouts").mean()).sort("place")
     said = (

@@ -75,7 +75,7 @@ def _counts(tables: Tables, search: str, column: str = "connections") -> list[in
 
 
 def chance(counts: list[int]) -> float:
-    """Probability that four paths of equal chances differ as much in number: chi-square with 3 degrees of freedom."""
+    """Probability that four equally likely paths differ as much in number: chi-square with 3 degrees of freedom."""
     expected = sum(counts) / PATHS
     x = sum((count - expected) ** 2 for count in [*counts, *[0] * (PATHS - len(counts))]) / expected
     return erfc(sqrt(x / 2)) + sqrt(2 * x / pi) * exp(-x / 2)

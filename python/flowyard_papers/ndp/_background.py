@@ -1,4 +1,4 @@
-"""What figure 9 is judged by: a verdict for each reading of where its background traffic is."""
+"""Judges of figure 9: a verdict for each reading of the place of its background traffic."""
 
 from collections.abc import Callable
 from math import nan
@@ -24,7 +24,7 @@ LIMITS = {0.5: 2.0, 0.8: 3.0}
 
 
 def _missing(tables: Tables, where: str) -> str:
-    """What keeps a reading from being judged: no runs, fewer seeds than another reading has, flows that did not end."""
+    """Reasons not to judge a reading: no runs, fewer seeds than another reading, flows that did not end."""
     runs = tables["runs"].filter(on=where)
     if runs.is_empty():
         return "this reading has not been run"
@@ -50,7 +50,7 @@ def by_reading(judgement: Callable[[Tables, str], Judgement]) -> Callable[[Table
 
 
 def _offered(tables: Tables, where: str, load: float) -> float:
-    """What a server's link is offered where background is a load; without the endless flows where it is not."""
+    """Offered load of a server's link where background is a load; without the endless flows where it is not."""
     offered = tables["loads"].filter(on=where, background=load, replica=0)["offered"].drop_nulls()
     return float(sum(offered.to_list()))
 

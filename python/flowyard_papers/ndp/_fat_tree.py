@@ -1,4 +1,4 @@
-"""What table 1 counts in a fat-tree: nodes by tier and pod, paths by nearness, and the worst loads of links."""
+"""Counts of table 1 in a fat-tree: nodes by tier and pod, paths by nearness, worst loads of links."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable

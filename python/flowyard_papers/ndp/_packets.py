@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from flowyard.papers import captured
+from flowyard.papers import pcap
 
 DATA, LAST, ACK, NACK, PULL = range(5)
 # The bit of a kind that says that an answer pulls as well, and that of the flags that says trimmed.
@@ -25,7 +25,7 @@ def read(path: Path) -> pl.DataFrame:
     Returns:
         time_ns, sender and receiver (hosts), flow, kind (one of the five above), trimmed, number and bytes.
     """
-    records, cut = captured.records(path)
+    records, cut = pcap.records(path)
     if cut:
         raise ValueError(f"{path}: not only NDP's packets")
     kind = records["kind"] & (PULLS - 1)
@@ -33,10 +33,10 @@ def read(path: Path) -> pl.DataFrame:
     port = np.where(forward, records["port"], records["other_port"])
     return pl.DataFrame(
         {
-            "time_ns": captured.time_ns(records),
-            "sender": captured.hosts(records["from"]),
-            "receiver": captured.hosts(records["to"]),
-            "flow": captured.flows(port),
+            "time_ns": pcap.time_ns(records),
+            "sender": pcap.hosts(records["from"]),
+            "receiver": pcap.hosts(records["to"]),
+            "flow": pcap.flows(port),
             "kind": kind.astype(np.int64),
             "trimmed": (records["flags"] & TRIMMED) > 0,
             "number": records["number"].astype(np.int64),

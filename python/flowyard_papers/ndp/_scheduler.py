@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flowyard.papers import written_out
+from flowyard.papers import pinned_fields
 
 RATE_BPS, PACKET_BYTES, CONTROL_BYTES = 1_000_000_000, 1500, 64
 # Of a packet, and of an answer: a bit takes a nanosecond.
@@ -25,15 +25,15 @@ SHORT, BACKGROUND = "short", "background"
 # As the text draws it, an ACK or NACK and a PULL are two packets.
 NDP: Mapping[str, Any] = {
     "ndp": {
-        **written_out.NDP,
+        **pinned_fields.NDP,
         "initial_window": WINDOW,
         "header_bytes": "0B",
         "pull_ack": False,
-        **written_out.NDP_REPEATS,
+        **pinned_fields.NDP_REPEATS,
     }
 }
 # Headers that find no room are counted, not sent back: the published model has nothing of that kind.
-PORTS: Mapping[str, Any] = {"ndp": written_out.NDP_PORT}
+PORTS: Mapping[str, Any] = {"ndp": pinned_fields.NDP_PORT}
 # With 40 B of headers the same 1500 B on the wire.
 TCP: Mapping[str, Any] = {"tcp": {}}
 TCP_PORTS: Mapping[str, Any] = {"drop-tail": {}}
@@ -116,7 +116,7 @@ class Scheduler:
         return {
             "topology": fat_tree(self.k, self.delay),
             "transport": {"ndp": NDP["ndp"] | {"initial_window": self.window}},
-            "queue": {"ndp": {"data_limit": {"full-packets": self.queue}, **written_out.NDP_PORT}},
+            "queue": {"ndp": {"data_limit": {"full-packets": self.queue}, **pinned_fields.NDP_PORT}},
             "traffic": entries,
             "run": {"measure": "all"},
             **self.changes,

@@ -1,4 +1,4 @@
-"""What the text says of TCP and of ECMP without a figure (sections 1 and 3; contradiction NDP-X8), on one fat-tree.
+"""Statements on TCP and ECMP without a figure (sections 1 and 3; contradiction NDP-X8), on one fat-tree.
 
 A permutation, in which each of 54 servers sends 1.5 MB and receives as much, all at once: what the paths make of it is
 all that differs. An incast of 32 servers, 150 KB each. Under NDP and TCP, with ECMP by packet and by flow; each

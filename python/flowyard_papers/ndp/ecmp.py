@@ -3,7 +3,7 @@
 Section 3: a router takes a hash of the flow's five-tuple and its own name, modulo its number of next hops. Here flows
 walk up and down generated trees with and without the name, and the different paths that they take are counted.
 
-What each kind of ECMP does with packets is taken from runs: one NDP flow between two pods, alone, whose path is told by
+The behaviour of each kind of ECMP is taken from runs: one NDP flow between two pods, alone, whose path is recorded by
 the core that it crosses; and a permutation of TCP flows by flow, in which packets may queue but not overtake.
 """
 

@@ -114,7 +114,7 @@ def _headers_cost_time(tables: Tables) -> Judgement:
 
 
 def _random(tables: Tables) -> Judgement:
-    """What the figure shows of goodput, completion and headers, with the random matrix."""
+    """Goodput, completion and headers of the figure, with the random matrix."""
     own = {"flows": tables[RANDOM]}
     return judge.together(judged(own) for judged in (_high_goodput, _short_completion, _headers_cost_time))
 

@@ -2,7 +2,7 @@
 
 Web search flows go between the servers of one rack, at random. Ports have NDP's header queue, and for data either one
 queue or three in strict priority: a flow is in the first one up to 100 KB, in the second one up to 1 MB, and then in
-the last one. Nobody knows sizes. The ports are a prototype in Python, the same class without and with levels.
+the last one. Sizes are unknown. The ports are a prototype in Python, the same class without and with levels.
 """
 
 from collections.abc import Mapping

@@ -206,7 +206,7 @@ def _ten_to_one(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """What became of packets, the gaps between PULLs, and the answers."""
+    """Fates of packets, the gaps between PULLs, and the answers."""
     picture, (fates, gaps, answers) = style.panels(1, 3)
     counts = tables["counts"]
     places = list(range(len(counts)))

@@ -96,7 +96,7 @@ def _by_flows(network: Network) -> int:
 
 
 def by_uniform_traffic(network: Network) -> int:
-    """What every split must cut at least.
+    """Lower bound of the cut of every split.
 
     Let each ordered pair of servers send one unit, divided equally among its shortest paths. A link carries at most
     L, and floor(N/2) ceil(N/2) units cross any split, so that it has that many over L links or more.

@@ -1,4 +1,4 @@
-"""What the generated networks of PEQ figures 1.2 to 1.8 consist of, for several sizes of each.
+"""Counts of nodes and cables of PEQ figures 1.2 to 1.8, for several sizes of each.
 
 Counted in the graph: by cables and the nodes' tiers, with none of the generators' formulas.
 """
@@ -51,7 +51,7 @@ class Graph:
         return [len(self.near[node]) for node in self.tier(of)]
 
     def parts(self, without: Iterable[int] = (), between_hosts: bool = True) -> list[set[int]]:
-        """What hangs together without some nodes, and perhaps without the cables between two servers."""
+        """Connected components without some nodes, and perhaps without the cables between two servers."""
         nodes = self.network.nodes
         left = set(range(len(nodes))) - set(without)
         parts = []

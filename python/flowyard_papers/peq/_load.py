@@ -105,7 +105,7 @@ def plans(
 
 
 def compare(*, quench: bool, **point: Any) -> pl.DataFrame:
-    """What each scheme makes of the same servers: a row a scheme.
+    """Results of each scheme on the same servers: a row per scheme.
 
     Args:
         quench: Whether D3 with it is run, too.
@@ -200,8 +200,8 @@ def ceilings(points: Sequence[tuple[float, float]]) -> pl.DataFrame:
 def room(mean: float, offered: float) -> float:
     """The percentage of the flows of mode C that the link has room for if the smallest ones are served, and no others.
 
-    A flow of t packets is there with a weight of exp(-(t - 1)/mean), the chance that its deadline is no shorter. No
-    scheme has more flows in time.
+    A flow of t packets is there with a weight of exp(-(t - 1)/mean), the probability that its deadline is no shorter.
+    No scheme has more flows in time.
 
     Args:
         mean: Of the deadlines, in slots.

@@ -20,7 +20,7 @@ def spared(age: int) -> range:
 
 
 def interrupted(interval: int) -> float:
-    """The chance that a set leaves room for a newcomer that goes ahead of the flow which PDQ serves.
+    """The probability that a set leaves room for a newcomer that goes ahead of the flow which PDQ serves.
 
     PDQ serves who is due first of those that can be in time. While a flow is there that is spared at its age, who is
     served is due no later than any newcomer, which does not interrupt it then, nor later. One set is always

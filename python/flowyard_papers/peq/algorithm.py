@@ -71,7 +71,7 @@ def walks(mode: str, servers: int, mean: float, slots: int, replica: int) -> pl.
 
 
 def plans(scale: Scale) -> dict[str, ModelPlan]:
-    """What is tried, each on its own."""
+    """Variants, each by itself."""
     weights = {"beta": BETAS, "pairs": [scale.pick(20_000, 200_000)], "count": [scale.pick(100, 1000)]}
     tried = {"walk": lists.WALKS, "mode": ["shift", "keep"], "count": [scale.pick(100, 1000)]}
     load = {"servers": (40, 100), "mean": (30, 60, 120), "slots": [scale.pick(100_000, 1_000_000)]}
@@ -136,7 +136,7 @@ def _readings(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """What the weights change, and how the two readings differ."""
+    """Effect of the weights, and the difference of the two readings."""
     picture, (weights, readings) = style.panels(1, 2)
     rows = (
         tables["order"]

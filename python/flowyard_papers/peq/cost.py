@@ -55,7 +55,7 @@ def crowd(flows: int, workload: str) -> dict[str, Any]:
 
 
 def operations(scheme: str, generation: dict[str, Any]) -> tuple[int, int]:
-    """What the first slot costs, and the second one."""
+    """Costs of the first slot and of the second one."""
     totals = []
     for slots in (1, 2):
         run = {"slots": slots, "step": "slot"}

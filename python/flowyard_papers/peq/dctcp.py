@@ -1,7 +1,7 @@
 """PEQ section 1.3: DCTCP answers the extent of congestion, and so keeps queues shorter than TCP does.
 
 The thesis takes this from DCTCP's paper (Alizadeh et al., SIGCOMM 2010). Here flows without an end share one port, once
-under DCTCP and once under TCP with the same room. TCP, which hears of congestion by losses only, fills the port; DCTCP
+under DCTCP and once under TCP with the same room. TCP, which detects congestion by losses only, fills the port; DCTCP
 holds it near the threshold above which it marks. TCP that takes a mark for a loss (RFC 3168) is there to compare: its
 queue is short, too, but it gives away capacity. The thesis describes DCTCP as halving on a mark of an average queue
 (PEQ-X14); this is the published protocol, with marks on the instantaneous queue.

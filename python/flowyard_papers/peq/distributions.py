@@ -30,7 +30,7 @@ BELOW_P = 0.01
 
 
 def tables(scale: Scale) -> Tables:
-    """What was drawn, as counts, and the tests' statistics."""
+    """Drawn values as counts, and the tests' statistics."""
     normal = _flows(scale.pick(1_000_000, 4_000_000), {"normal": _bytes(MEAN_BYTES, DEVIATION_BYTES)})
     deviations = (normal["size_bytes"].cast(pl.Float64) - MEAN_BYTES) / DEVIATION_BYTES
     poisson = _flows(scale.pick(100_000, 1_000_000), {"fixed": "1KB"})
@@ -151,7 +151,7 @@ def _exponential(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """What was drawn, on the densities."""
+    """Drawn values over the densities."""
     picture, (left, middle, right) = style.panels(1, 3)
     for name, colour in zip(("sets", "servers"), style.COLOURS, strict=False):
         rows = tables["sizes"].filter(started_by=name)

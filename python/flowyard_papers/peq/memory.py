@@ -1,6 +1,6 @@
 """PEQ section 2.2: PEQ keeps no state of flows; a slot's schedule follows from the flows that are present.
 
-The simulator's PEQ, which remembers the order of flows for speed, against a version that is told nothing but pairs.
+The simulator's PEQ, which stores the order of flows for speed, against a version that receives nothing but pairs.
 """
 
 from random import Random

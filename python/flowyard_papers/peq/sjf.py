@@ -85,7 +85,7 @@ def requests(flows: int, count: int, replica: int) -> pl.DataFrame:
 
 
 def plans(scale: Scale) -> dict[str, ModelPlan]:
-    """What is said about each."""
+    """Runs of each part."""
     return {
         "waits": ModelPlan(
             waits,

@@ -1,4 +1,4 @@
-"""What a run of the data centre says of its flows: completion times, throughput, fairness; a row a run."""
+"""Flows of a run of the data centre: completion times, throughput, fairness; a row per run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,7 +36,7 @@ def runs(
 ) -> pl.DataFrame:
     """A row a run.
 
-    A flow that is under way at the end counts with the age that it has then: its completion time is at least that.
+    A flow that is active at the end counts with the age that it has then: its completion time is at least that.
 
     Args:
         sweep: Of `_rack.plan`.
@@ -68,7 +68,7 @@ def runs(
 def measured(
     flows: pl.DataFrame, start_ps: int, end_ps: int, until_ps: int, *, lengths: str, incast: bool
 ) -> dict[str, Any]:
-    """What the flows of a run say that start in a window.
+    """Metrics of the flows of a run that start in a window.
 
     Args:
         flows: Of flows.parquet.
@@ -114,7 +114,7 @@ def measured(
 
 
 def empty_ps(lengths: str) -> pl.Expr:
-    """The completion time in the empty network; an estimate for a flow that is under way, of which runs have none."""
+    """The completion time in the empty network; an estimate for an active flow, of which runs have none."""
     packet_ps = 8_000 * (rack.mean_bytes(lengths) + rack.FRAME_BYTES)
     return pl.col("ideal_fct_ps").fill_null(_paced_ps(_foreseen(lengths), packet_ps))
 

@@ -68,7 +68,7 @@ def ratios(
 
 
 def alike(runs: pl.DataFrame, a: str, b: str, value: str, low: float, high: float) -> Judgement:
-    """The ratio of two systems' means is within bounds at every load; the one farthest from 1 is told."""
+    """The ratio of two systems' means is within bounds at every load; the one farthest from 1 is reported."""
     if missing := lacking(compared(runs, (a, b)), (a, b)):
         return missing
     by_load = ratios(runs, a, b, value)
@@ -112,7 +112,7 @@ def readings(tables: Tables, table: str, judged: Mapping[str, Judged]) -> Judgem
 
 
 def noted(found: Judgement, runs: pl.DataFrame) -> Judgement:
-    """With a note if many flows of a point were under way at the end: their times are at least what is counted."""
+    """With a note if many flows of a point were active at the end: their times are at least what is counted."""
     shares = runs.group_by("system", "load").agg(share=pl.col("unfinished").sum() / pl.col("flows").sum())
     worst = shares.filter(pl.col("share") > UNFINISHED).sort("share", "load", "system")
     if worst.is_empty():

@@ -1,4 +1,4 @@
-"""What packets meet at the ports of spines, from captures of the cables between leaves and spines.
+"""Queues at the ports of spines, from captures of the cables between leaves and spines.
 
 OMNeT++, with which the paper measured, records the length of a queue whenever it changes. The mean of such a record is
 of what packets meet, not of time: a queue that is empty for long and then gets many packets at once counts by packets.
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flowyard.papers import captured
+from flowyard.papers import pcap
 from flowyard_papers.syn import _sent as sent
 from flowyard_papers.syn._leaf_spine import SERVERS_PER_LEAF
 
@@ -24,10 +24,10 @@ def recorded_bytes(run: Path) -> float:
     came: dict[tuple[str, int], list[NDArray[np.int64]]] = {}
     went: dict[tuple[str, int], NDArray[np.int64]] = {}
     for path in sorted((run / "pcap").glob("*.pcap")):
-        records, _ = captured.records(path)
+        records, _ = pcap.records(path)
         _, lower, upper = path.stem.split("-")
-        leaf, time = int(lower.removeprefix("leaf_")), captured.time_ns(records)
-        source, target = (captured.hosts(records[end]) // SERVERS_PER_LEAF for end in ("from", "to"))
+        leaf, time = int(lower.removeprefix("leaf_")), pcap.time_ns(records)
+        source, target = (pcap.hosts(records[end]) // SERVERS_PER_LEAF for end in ("from", "to"))
         for other in np.unique(target[source == leaf]):
             came.setdefault((upper, int(other)), []).append(time[(source == leaf) & (target == other)])
         # A packet has left its port when its last bit enters the cable.

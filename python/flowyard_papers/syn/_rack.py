@@ -94,7 +94,7 @@ def _laplace(low: int, high: int, mean: float) -> float:
 
 
 def scenario_load(load: float, lengths: str) -> float:
-    """What a scenario has to call a load, so that its packets offer that."""
+    """The scenario's load at which its packets offer a given load."""
     return load * MEAN_BYTES / offered_bytes(lengths)
 
 

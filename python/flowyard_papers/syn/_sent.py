@@ -1,4 +1,4 @@
-"""What servers have sent, from captures of their cables: which packet began when, and when queues filled and emptied.
+"""Packets sent by servers, from captures of their cables: start times, and busy periods of queues.
 
 All packets are 1500 B and their frame, on links of 1 Gbps that are 0.5 us long. Captures have nanoseconds, cut.
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from flowyard.papers import captured
+from flowyard.papers import pcap
 
 SLOT_NS, DELAY_NS = 12_304, 500
 # The cables of servers.
@@ -19,16 +19,16 @@ def packets(run: Path) -> pl.DataFrame:
     """A row a packet, in the order in which they began: from, to, began_ns."""
     tables = []
     for path in sorted((run / "pcap").glob("*-host_*.pcap")):
-        records, cut = captured.records(path)
+        records, cut = pcap.records(path)
         if cut:
             raise ValueError(f"{path}: packets that are shorter than their headers")
-        sources = captured.hosts(records["from"])
+        sources = pcap.hosts(records["from"])
         # The other direction of the cable has what the server receives.
         own = sources == int(path.name.split("-")[1].removeprefix("host_"))
         columns = {
             "from": sources,
-            "to": captured.hosts(records["to"]),
-            "began_ns": captured.time_ns(records) - SLOT_NS - DELAY_NS,
+            "to": pcap.hosts(records["to"]),
+            "began_ns": pcap.time_ns(records) - SLOT_NS - DELAY_NS,
         }
         tables.append(pl.DataFrame({name: values[own] for name, values in columns.items()}))
     return pl.concat(tables).sort("began_ns")

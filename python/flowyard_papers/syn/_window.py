@@ -13,7 +13,7 @@ _BUCKET = ["metric", "class", "low", "high"]
 
 
 def histograms(sweep: Sweep, keys: Sequence[str]) -> pl.DataFrame:
-    """What was counted in the windows: keys, metric, class, low, high, count."""
+    """Counts of the windows: keys, metric, class, low, high, count."""
     every = sweep.scan("histograms").with_columns(
         pl.col("metric", "class").cast(pl.String), pl.col("count").cast(pl.Int64)
     )

@@ -1,4 +1,4 @@
-"""What clocks that are not exact cost SYN, which the paper names as a reason to do without it (sections I and II-A).
+"""Cost of inexact clocks under SYN, a reason of the paper against it (sections I and II-A).
 
 Each server's clock is late by a time of its own, up to the error. Without a guard a packet then meets those of other
 slots in the network: the left panel shows how long packets are there, also where all links have one rate and exact
@@ -122,7 +122,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
 
 
 def _lost(sweep: Sweep) -> pl.DataFrame:
-    """What servers sent, as the part of their links that packets and their frames took; the rest of it is lost."""
+    """Share of the servers' links that sent packets and their frames took."""
     ends = {run: summary["end_ps"] for run, summary in sweep.summaries().items()}
     sent = sweep.links.filter(pl.col("tier").cast(pl.String) == "host-leaf").group_by(
         "run", "case", "replica"

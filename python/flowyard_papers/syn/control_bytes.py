@@ -84,7 +84,7 @@ def tables(sweeps: Sweeps) -> Tables:
 
 
 def _entries(sweep: Sweep, axis: str) -> list[dict[str, Any]]:
-    """What each run's hosts reported, and were ordered."""
+    """Reports and orders of each run's hosts."""
     summaries = sweep.summaries()
     rows = []
     for run in sweep.runs.filter("done").iter_rows(named=True):

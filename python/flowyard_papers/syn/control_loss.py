@@ -1,8 +1,8 @@
-"""What it costs that messages of control are lost, under SYN and ASY.
+"""Cost of lost control messages under SYN and ASY.
 
-Leave that is lost leaves a slot of a server empty, and the controller hears of it after the timeout of 200 us; a rate
+Leave that is lost leaves a slot of a server empty, and the controller detects it after the timeout of 200 us; a rate
 that is lost leaves the old one in force until it is sent again. No packet is lost or sent twice. Mean FCT over that
-without losses, and the share of flows that were under way at the end, over the probability of a loss.
+without losses, and the share of flows that were active at the end, over the probability of a loss.
 """
 
 from typing import TYPE_CHECKING

@@ -1,12 +1,12 @@
-"""What a controller takes: the time of a slot under SYN and of an update under ASY, for 120 to 4,096 servers.
+"""Processor time of a controller: a slot under SYN, an update under ASY, for 120 to 4,096 servers.
 
 The left panel has processor time for each decision beside the real length of a slot at 1 Gbps, 12.3 us: above that line
 one core cannot keep up with SYN. The right one has how many seconds of one core a second of the data centre takes, by
 controller: the time of a decision by how often there is one. Both at load 0.8.
 
 Times are measured, on whatever machine ran the figure, and differ from run to run: they are in the tables and no claim
-is judged by them. A run says how long its controller decided and told the hosts (`control.wall_s` in run.json). That
-share of the run's wall time, of the processor time that the run took, is the controller's; the rest is that of the
+is judged by them. A run says how long its controller decided and notified the hosts (`control.wall_s` in run.json).
+That share of the run's wall time, of the processor time that the run took, is the controller's; the rest is that of the
 packets. Each run is made twice, until a time and beyond it, and the difference counts: queues have filled by then.
 """
 

@@ -34,7 +34,7 @@ FACTORS = (10, 2, 5, 30)
 
 
 def tables(scale: Scale) -> Tables:
-    """What the networks consist of, and how the packets of many slots fit into them."""
+    """Sizes of the networks, and the packing of the packets of many slots into them."""
     pairs = {factor: (Fabric(factor, False), Fabric(factor, True)) for factor in FACTORS}
     networks = [fabric.consists_of() for pair in pairs.values() for fabric in pair]
     slots = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flowyard.papers import captured, judge, style
+from flowyard.papers import judge, pcap, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan, Sweep
 from flowyard_papers.syn import _rack as rack
@@ -106,15 +106,15 @@ def _crossed(run: Path, kind: str) -> pl.DataFrame:
         lower = path.name.split("-")[1]
         if not lower.startswith(kind):
             continue
-        records, _ = captured.records(path)
-        sources = captured.hosts(records["from"])
+        records, _ = pcap.records(path)
+        sources = pcap.hosts(records["from"])
         own = sources // share == int(lower.removeprefix(f"{kind}_"))
         columns = {
             "port": records["port"].astype("int64"),
             "number": records["number"].astype("int64"),
             "from": sources,
-            "to": captured.hosts(records["to"]),
-            "came_ns": captured.time_ns(records),
+            "to": pcap.hosts(records["to"]),
+            "came_ns": pcap.time_ns(records),
         }
         tables.append(pl.DataFrame({name: values[own] for name, values in columns.items()}))
     return pl.concat(tables)
@@ -156,7 +156,7 @@ def _waits_at_uplinks(tables: Tables) -> Judgement:
 
     Of packets over two links no single value is asked for: one over two links comes 12.8 us after its slot began, one
     over four 16.3 us and its wait at the uplink, so that it is still on the wire to a server when one over two links of
-    the next slot comes there. What share has the least latency is told with the verdict.
+    the next slot comes there. What share has the least latency is reported with the verdict.
     """
     found = {}
     for traffic in (UNIFORM, BETWEEN):

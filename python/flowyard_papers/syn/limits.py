@@ -112,7 +112,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
 
 
 def measured(folder: Path, window: rack.Window, frame_bytes: int) -> dict[str, float]:
-    """What a run was offered after its warm-up and how fast what waits at its servers grew, over the links' rates.
+    """Offered load after the warm-up, and growth of the servers' backlog, over the links' rates.
 
     Args:
         folder: Of the run.
@@ -174,7 +174,7 @@ def _whole_slots(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """What is carried beyond the limit, beside the limit."""
+    """Carried load beyond the limit, beside the limit."""
     picture, (axes,) = style.panels(size=(7.5, 3.6))
     own = tables["points"].filter(of_limit=ABOVE, frame_bytes=FRAMES[0])
     groups = [lengths for lengths in (FIXED, BIMODAL, FBW, IN_TURN) if lengths in set(own["lengths"])]

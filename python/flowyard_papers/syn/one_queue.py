@@ -99,7 +99,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
 
 
 def _blocked(tables: Tables) -> Judgement:
-    """What is carried of more than slots hold, by what the one queue gets."""
+    """Carried load above capacity, by the load of the one queue."""
     points = tables["points"].filter(pl.col("of_limit") > 1)
     found = {(row["queues"], row["traffic"]): row["carried"] for row in points.iter_rows(named=True)}
     own = judge.at_least(found.get((QUEUES, FLOWS)), 0.95)
@@ -118,7 +118,7 @@ def _blocked(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """What is carried over what is offered."""
+    """Carried over offered load."""
     picture, (axes,) = style.panels()
     cases = ((QUEUES, FLOWS), (ONE_QUEUE, PACKETS), (ONE_QUEUE, FLOWS))
     for place, (queues, traffic) in enumerate(cases):

@@ -33,7 +33,7 @@ def tables(scale: Scale) -> Tables:
 
 
 def _priorities(count: int) -> Iterator[dict[str, Any]]:
-    """What becomes of a class whose entries of R are doubled."""
+    """Effect on a class of doubling its entries of R."""
     random = np.random.default_rng(2)
     for number in range(count):
         for kind in (POSITIVE, SPARSE):
@@ -133,7 +133,7 @@ def _utility_maximum(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """What classes gain whose offered rates are doubled, and how near the limit is to a maximum."""
+    """Gain of classes whose offered rates are doubled, and the distance of the limit from a maximum."""
     picture, (gains, limits) = style.panels(1, 2)
     for place, (case, column, name) in enumerate(
         ((EACH, "least_gain", EACH), (EACH, "gain_of_sum", SUM), (ONE, "least_gain", ONE))

@@ -77,7 +77,7 @@ def _dominate(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """What a completion time consists of; the shares."""
+    """Shares of the parts of a completion time."""
     picture, (times, shares) = style.panels(1, 2)
     points = tables["points"].sort("load")
     for place, (column, label) in enumerate(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flowyard.papers import style, written_out
+from flowyard.papers import pinned_fields, style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, all_exactly, judged, not_reached
 from flowyard.sweeps import Axis, Plan
@@ -45,7 +45,7 @@ NETWORKS: Mapping[str, tuple[dict[str, Any], int]] = {
 FRAMES = {"datagram": (1472, 28), "ndp": (1436, 64), "tcp": (1460, 40)}
 TRANSPORTS: Mapping[str, dict[str, Any]] = {
     "datagram": {"datagram": {"lengths": {"fixed": "1500B"}, "header_bytes": "28B"}},
-    "ndp": {"ndp": {"mtu": "1500B", "header_bytes": "64B", **written_out.NDP}},
+    "ndp": {"ndp": {"mtu": "1500B", "header_bytes": "64B", **pinned_fields.NDP}},
     "tcp": {"tcp": {"mss": "1460B", "header_bytes": "40B"}},
 }
 # One byte, around one packet and two, whole packets, and many.
@@ -143,7 +143,7 @@ def store_and_forward(path: Sequence[Hop], packets: Sequence[int]) -> int:
 
 
 def least(path: Sequence[Hop], packets: Sequence[int]) -> int:
-    """What no order, and no spreading over paths between the hosts' links, can beat.
+    """Lower bound for every order and every choice of paths between the hosts' links.
 
     All packets cross the first link, one after the other, and the last link; before and behind it the smallest one
     needs its time.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flowyard.papers import style, written_out
+from flowyard.papers import pinned_fields, style
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, Value, all_exactly, judged, not_reached
 from flowyard.sweeps import Axis, Plan
@@ -29,10 +29,10 @@ SIZES = (1_000, 15_000, 100_000)
 DATAGRAMS, NDP, FULL = "datagrams", "NDP", "datagrams, 100 packets of room"
 SERIES: Mapping[str, tuple[str, Any]] = {
     DATAGRAMS: ("datagram", "infinite"),
-    NDP: ("ndp", {"ndp": written_out.NDP_PORT}),
+    NDP: ("ndp", {"ndp": pinned_fields.NDP_PORT}),
     FULL: ("datagram", {"drop-tail": {"limit": {"packets": 100}}}),
 }
-FIELDS: Mapping[str, Mapping[str, Any]] = {"datagram": {}, "ndp": written_out.NDP_REPEATS}
+FIELDS: Mapping[str, Mapping[str, Any]] = {"datagram": {}, "ndp": pinned_fields.NDP_REPEATS}
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
@@ -98,7 +98,7 @@ def tables(sweeps: Sweeps) -> Tables:
 
 
 def _due(series: str, senders: int, size: int) -> dict[str, int]:
-    """What arithmetic says of a run."""
+    """Values of a run by arithmetic."""
     payload, header = FRAMES[SERIES[series][0]]
     packets = cut(size, payload, header)
     carried = senders * sum(wire_ps(packet, RATE_BPS) for packet in packets) + 2 * DELAY_PS

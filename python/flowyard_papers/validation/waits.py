@@ -83,7 +83,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """What each run says about Lindley and Little, the shares beyond thresholds, and their curves."""
+    """Checks of each run by Lindley and Little, the shares beyond thresholds, and their curves."""
     sweep = sweeps["packets"]
     summaries = sweep.summaries()
     runs, shares, curves = [], [], []

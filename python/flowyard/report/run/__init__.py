@@ -1,0 +1,1 @@
+"""Reports and summaries of runs, one or several side by side."""

@@ -1,0 +1,54 @@
+"""The report on runs: a card for each, then sections."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from flowyard.report import charts, frame, terms
+from flowyard.report.run import differences, facts, notices, tables
+from flowyard.report.run.sections import sections
+from flowyard.run_data import Run
+
+# Fields in which runs differ that a card shows; all are among the settings.
+MOST_CHIPS = 6
+
+
+def render(runs: Sequence[Run]) -> str:
+    """The report on the runs as HTML."""
+    words = terms.words(terms.TERMS, deadlines=any(run.has_deadlines for run in runs))
+    varied = differences.differences([run.summary["scenario"] for run in runs])
+    return frame.render(
+        "run/page.html.jinja",
+        sections=sections(runs),
+        scripts=("tips.js", "sort.js", "charts/charts.js", "charts/heat.js", "charts/timeline.js"),
+        styles=("page.css", "parts.css", "print.css"),
+        title=_title(runs),
+        notices=_notices(runs),
+        columns=len(runs),
+        runs=runs,
+        windowed=any(run.has_window for run in runs),
+        cards=tables.cards(runs),
+        headlines=[facts.headline(run) for run in runs],
+        chips=[[(field.path, field.said(i)) for field in varied if field.said(i)] for i in range(len(runs))],
+        most_chips=MOST_CHIPS,
+        statistics=tables.STATISTIC_NAMES.values(),
+        terms=words,
+        meanings=terms.meanings(words, [run.definitions for run in runs]),
+        made_from="run.json, flows.parquet and links.parquet",
+        dashes=[charts.dash(i, len(runs)) for i in range(len(runs))],
+        colours=charts.COLOURS,
+    )
+
+
+def _notices(runs: Sequence[Run]) -> list[notices.Notice]:
+    found = notices.notices(runs)
+    # Of a single run nobody asks which.
+    return found if len(runs) > 1 else [replace(notice, run=None) for notice in found]
+
+
+def _title(runs: Sequence[Run]) -> str:
+    name, *others = {run.summary["scenario"].get("name") for run in runs}
+    # Runs of one scenario go by what differs.
+    shared = f"{name}: " if name and not others and len(runs) > 1 else ""
+    if len(runs) <= 2:
+        return shared + " and ".join(run.label for run in runs)
+    return f"{shared}{len(runs)} runs side by side"

@@ -1,0 +1,219 @@
+"""The short tables that the command line prints: one run on half a screen, several side by side."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flowyard import text
+from flowyard.analysis import (
+    by_size,
+    inversions,
+    overall,
+    throughput,
+    timeliness,
+)
+from flowyard.forks import pl
+from flowyard.report import loads, reasons
+from flowyard.results import advised, controlled
+from flowyard.run_data import Run
+from flowyard.terminal.console import TextTable, show
+
+if TYPE_CHECKING:
+    from flowyard.results import Result
+
+SHOWN = ("p50", "p95", "p99")
+# Below tables with intervals.
+LEGEND = "[low, high]: 95 % interval; - for an end: too few flows, or too short a run"
+COMPLETION = (
+    *("flows", "completed"),
+    *(f"FCT {name} us" for name in SHOWN),
+    *(f"slowdown {name}" for name in SHOWN),
+)
+
+
+def tell(result: "Result", folder: Path) -> None:
+    """Prints the summary of a run that has ended and is in its folder."""
+    show(summary_table(result, title=str(result.summary["scenario"].get("name") or folder.name)))
+    if (sizes := sizes_table(result)) is not None:
+        show(sizes)
+    print(LEGEND)
+    lines = why_unfinished(result)
+    if (reason := why_nothing(result)) and reason not in lines:
+        print(f"no completion times: {reason}")
+    lines += [advised(advice) for advice in result.summary.get("advice") or ()]
+    print(*lines, sep="\n", end="\n" if lines else "")
+    print(f"results in {folder}")
+
+
+def summary_table(result: "Result", title: str) -> TextTable:
+    """One run: how it ended, completion times and slowdown of all flows, and what was counted."""
+    counters = result.summary["counters"]
+    flows = Run.of(result).measured
+    total = overall(flows, intervals=True).row(0, named=True)
+    rate = counters["packet_hops"] / counters["wall_s"] / 1e6 if counters["wall_s"] else 0.0
+    lost = []
+    if result.summary.get("faults"):
+        gone = (counters["lost"], counters["unroutable"])
+        lost = [("lost to faults, unroutable", ", ".join(f"{count:,}" for count in gone))]
+    rows = [
+        ("status", result.status),
+        ("simulated", f"{result.summary['end_ps'] / 1e9:.3f} ms in {counters['wall_s']:.2f} s"),
+        ("flows completed", f"{total['completed']:,} of {total['flows']:,}"),
+        *(
+            (f"FCT {name}", f"{_fct(total, name)} {_fct_interval(total, name)} us")
+            for name in ("mean", *SHOWN)
+        ),
+        *(
+            (f"slowdown {name}", f"{_slowdown(total, name)} {_slowdown_interval(total, name)}")
+            for name in ("mean", *SHOWN)
+        ),
+        *loads.lines(Run.of(result)),
+        ("goodput", goodput(result)),
+        *_deadlines(flows),
+        ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
+        *lost,
+        *_control(result),
+        ("retransmissions, timeouts", f"{counters['retransmissions']:,}, {counters['timeouts']:,}"),
+        ("packet-hops", f"{counters['packet_hops']:,} ({rate:.2f} M/s)"),
+        *_threads(result),
+        *_prototypes(result),
+        ("digest", result.summary["digest"][:16]),
+    ]
+    return TextTable(title, ("", ""), rows)
+
+
+def sizes_table(result: "Result") -> TextTable | None:
+    """One run's completion by flow size; None if all its flows are in one group of sizes."""
+    groups = list(by_size(Run.of(result).measured, intervals=True).iter_rows(named=True))
+    if len(groups) <= 2:
+        return None
+    rows = [line for row in groups for line in ([row["group"], *_completion(row)], ["", *_intervals(row)])]
+    return TextTable("by flow size", ["flow size", *COMPLETION], rows)
+
+
+def _completion(row: dict[str, Any]) -> list[str]:
+    """The cells of COMPLETION, from a row of `by_size`."""
+    cells = [f"{row['flows']:,}", f"{row['completed_fraction'] or 0:.1%}"]
+    return cells + [_fct(row, p) for p in SHOWN] + [_slowdown(row, p) for p in SHOWN]
+
+
+def _intervals(row: dict[str, Any]) -> list[str]:
+    """The line below these cells."""
+    return ["", ""] + [_fct_interval(row, p) for p in SHOWN] + [_slowdown_interval(row, p) for p in SHOWN]
+
+
+def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
+    """Several runs side by side: a row for each run and size group, and one for its intervals."""
+    header = ["run", "flow size", *COMPLETION]
+    flows = {name: Run.of(result).measured for name, result in results.items()}
+    due = any(table["deadline_ps"].count() for table in flows.values())
+    header += ["application throughput"] if due else []
+    rows = []
+    for name, table in flows.items():
+        for row in by_size(table, throughput(), intervals=True).iter_rows(named=True):
+            cells, below = [name, row["group"], *_completion(row)], ["", "", *_intervals(row)]
+            if due:
+                met = row["application_throughput"]
+                cells.append("-" if met is None else f"{met:.1%}")
+                below.append("")
+            rows += [cells, below]
+            name = ""
+    return TextTable(title, header, rows)
+
+
+def _control(result: "Result") -> list[tuple[str, str]]:
+    """A line on the controller: how often it decided, how long that took on this machine, and its messages."""
+    name = controlled(result.summary["scenario"])
+    control = result.summary["counters"].get("control")
+    if name is None or control is None:
+        return []
+    decisions = f"{control['acts']:,} decisions"
+    # Runs of before have no times and no losses.
+    if control["acts"] and "wall_s" in control:
+        decisions += f" of {_number(control['wall_s'] / control['acts'], 1e-6)} us"
+    lost = f", {control['lost']:,} lost" if control.get("lost") else ""
+    return [(name, f"{decisions}, {control['reports']:,} reports, {control['orders']:,} orders{lost}")]
+
+
+def _threads(result: "Result") -> list[tuple[str, str]]:
+    """A line on how the run was parted among threads, or why it was not; none if it was asked for one thread."""
+    partition = result.summary.get("partition")
+    if partition is None:
+        return []
+    if "whole" in partition:
+        return [("threads", f"1: {partition['whole']}")]
+    counts = partition["parts"]
+    share = text.percent(counts["crossings"] / max(1, result.summary["counters"]["packet_hops"]))
+    windows = f"{counts['parts']} parts, {counts['windows']:,} windows, {share} of packet-hops between parts"
+    return [("threads", f"{counts['threads']}: {windows}")]
+
+
+def _prototypes(result: "Result") -> list[tuple[str, str]]:
+    """A line on each member in Python: its class, its file by name and hash, and what its calls took of the run."""
+    lines = []
+    for own in result.summary.get("prototypes", ()):
+        source = f"{own['file']}, sha256 {own['sha256'][:12]}" if own["file"] else "no file"
+        cost = f"{own['calls']:,} calls, {own['python_s']:.2f} s, {text.percent(own['share'])} of the run"
+        lines.append((f"{own['kind']} {own['class']}", f"{source}: {cost}"))
+    return lines
+
+
+def _deadlines(flows: pl.DataFrame) -> list[tuple[str, str]]:
+    """Lines on deadlines; none if no flow has one."""
+    row = timeliness(flows).row(0, named=True)
+    if not row["flows"]:
+        return []
+    missed = ", ".join(f"{row[name]:,}" for name in ("late", "abandoned", "unfinished"))
+    late = " / ".join(_number(row[f"lateness_{p}_ps"], 1e6) for p in ("p50", "p99"))
+    share = f"{text.percent(row['application_throughput'])}, {row['met']:,} of {row['flows']:,} flows"
+    lines = [("application throughput", share), ("late, abandoned, unfinished", missed)]
+    if row["late"]:
+        lines.append(("lateness p50/p99", f"{late} us"))
+    if row["met"] < row["flows"]:
+        found = inversions(flows)
+        lines.append(("deadline inversions", f"{found.flows:,} flows, {found.pairs:,} pairs"))
+    return lines
+
+
+def why_nothing(result: "Result") -> str | None:
+    """In a run in which no flow is complete: why. Else None."""
+    return reasons.no_fct(Run.of(result))
+
+
+def why_unfinished(result: "Result") -> list[str]:
+    """Why flows did not complete, in lines: what those of a stalled run wait for, what was lost and is not repeated."""
+    run = Run.of(result)
+    lost = reasons.not_completed(run)
+    return [f"stalled: {wait}" for wait in reasons.waits(run)] + ([lost] if lost else [])
+
+
+def goodput(result: "Result") -> str:
+    """Payload delivered a second by all flows together in the measuring window."""
+    rate = text.rate(Run.of(result).goodput_bps)
+    # A table of ASCII alone needs no rich.
+    return rate.replace("\u00a0", " ")
+
+
+def _fct(row: dict[str, Any], name: str) -> str:
+    """A mean or percentile of completion times, in us."""
+    return _number(row[f"fct_{name}_ps"], 1e6)
+
+
+def _fct_interval(row: dict[str, Any], name: str) -> str:
+    return f"[{_number(row[f'fct_{name}_low_ps'], 1e6)}, {_number(row[f'fct_{name}_high_ps'], 1e6)}]"
+
+
+def _slowdown(row: dict[str, Any], name: str) -> str:
+    """A mean or percentile of slowdowns."""
+    return _number(row[f"slowdown_{name}"])
+
+
+def _slowdown_interval(row: dict[str, Any], name: str) -> str:
+    return f"[{_number(row[f'slowdown_{name}_low'])}, {_number(row[f'slowdown_{name}_high'])}]"
+
+
+def _number(value: float | None, scale: float = 1.0) -> str:
+    """Three or four digits that count; a dash where there is no value."""
+    if value is None:
+        return "-"
+    value /= scale
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"

@@ -1,0 +1,132 @@
+"""Predicted run time: the work that the engine predicts, over the speed of the first moment of the run here.
+
+Nothing is looked up in a table of speeds: these differ by the machine, by what else it does, and by the scenario. A run
+is begun, given up after a moment, and what it did until then is its speed.
+"""
+
+import time
+from typing import Any, NamedTuple
+
+from flowyard import memory
+from flowyard.results import Checked, Result
+from flowyard.terminal.interrupt import Deferred
+from flowyard.text import digits, duration, room, span
+
+# Seconds after which a trial is given up, at the next news of it.
+TRIAL_S = 0.3
+# Runs of fewer packet-hops take a second at most on a machine that does nothing else: no run is begun to say so.
+SHORT_HOPS = 1_000_000
+# Why an estimate is one of the least.
+WHY_LEAST = (
+    "flows that begin together send more than the port to their receiver holds: retransmissions and timeouts, which no "
+    "estimate has, come on top, and may take many times as long"
+)
+# A trial takes the memory of the run.
+MOST_BYTES = 2**30
+
+
+class Speed(NamedTuple):
+    """How fast runs are.
+
+    Attributes:
+        hops: Packet-hops that were watched.
+        seconds: What they took.
+        source: What was watched, in words.
+    """
+
+    hops: int
+    seconds: float
+    source: str
+
+    @property
+    def hops_per_s(self) -> float:
+        """Packet-hops a second."""
+        return self.hops / self.seconds
+
+
+def trial(checked: Checked) -> Result:
+    """The first moment of a run, or the whole of a short one; its `wall_s` leaves out the set-up and the tables.
+
+    A run of many flows is set up for longer than a trial lasts, which says nothing about its speed.
+
+    Raises:
+        KeyboardInterrupt: After a signal; a run takes it for its own end, as it does what gives the trial up.
+    """
+    # Draws the flows.
+    checked.outlook()
+    begun = time.monotonic()
+    given_up = None
+
+    def give_up(_: object) -> None:
+        nonlocal given_up
+        now = time.monotonic()
+        if deferred.raised or now - begun >= TRIAL_S:
+            given_up = now
+            raise KeyboardInterrupt
+
+    with Deferred() as deferred:
+        result = checked.run(progress=give_up)
+    if deferred.raised:
+        raise KeyboardInterrupt
+    result.summary["counters"]["wall_s"] = (given_up or time.monotonic()) - begun
+    return result
+
+
+def speed_of(result: Result) -> Speed | None:
+    """How fast a trial was; None if it did nothing in its time."""
+    hops, seconds = result.summary["counters"]["packet_hops"], result.summary["counters"]["wall_s"]
+    return Speed(hops, seconds, f"its first {seconds:.1f} s here") if hops and seconds > 0 else None
+
+
+def speed(checked: Checked, needs: dict[str, int], *, is_least: bool = False) -> Speed | None:
+    """How fast a run begins; None if it is short for sure, or too large to be begun for that."""
+    if (needs["packet_hops"] < SHORT_HOPS and not is_least) or not may_begin(needs):
+        return None
+    return speed_of(trial(checked))
+
+
+def may_begin(needs: dict[str, int]) -> bool:
+    """Whether there is memory for a trial."""
+    there = memory.left()
+    return needs["memory_bytes"] <= min(MOST_BYTES, there.size if there else MOST_BYTES)
+
+
+def said(needs: dict[str, int], found: Speed | None, *, is_least: bool = False) -> str:
+    """How long a run will take, and how that is known."""
+    if found is None:
+        if needs["packet_hops"] < SHORT_HOPS and not is_least:
+            return "a second at most, since it is small; not measured"
+        return "a time that nothing is known of: it was not begun, for its memory"
+    seconds = needs["packet_hops"] / found.hops_per_s
+    about = "at least" if is_least else "about"
+    rate = f"{digits(found.hops_per_s / 1e6)} M packet-hops/s, as in {found.source}"
+    return f"{about} {span(max(1.0, seconds))} at {rate}"
+
+
+def as_json(needs: dict[str, int], found: Speed | None) -> dict[str, Any]:
+    """The same for programs: seconds and packet_hops_per_s are null where nothing was measured."""
+    rate = found.hops_per_s if found else None
+    return {**needs, "packet_hops_per_s": rate, "seconds": needs["packet_hops"] / rate if rate else None}
+
+
+def measuring(window: dict[str, Any]) -> str:
+    """The flows and the span of time that results will be of."""
+    flows = f"{window['flows']:,} flows"
+    if window["rule"] == "all":
+        why = f", for {window['why_all']}" if window["why_all"] else ""
+        return f"the whole run, {flows}{why}"
+    start = duration(window["from_ps"])
+    if window["until_ps"] is None:
+        return f"{flows}, from {start} to the end of the run"
+    how = "chosen: run.measure" if window["rule"] == "chosen" else "as run.measure has it"
+    return (
+        f"{flows}, from {start} to {duration(window['until_ps'])} ({how}); arrivals continue until the last of them "
+        f"has ended, for at most {duration(window['drain_ps'])}"
+    )
+
+
+def to_observe(needs: dict[str, int]) -> str:
+    """Disk space and memory that observation will take."""
+    rows = needs["sample_rows"]
+    samples = f"about {rows:,} rows of samples, " if rows else ""
+    return f"observing: {samples}about {room(needs['memory_bytes'])} of memory in all"
