@@ -227,6 +227,7 @@ mod tests {
     use crate::ids::ConnId;
     use crate::topology::Generator;
     use crate::topology::fat_tree::FatTree;
+    use crate::topology::leaf_spine::LeafSpine;
 
     const PERIOD: Time = Time::from_us(10_000);
     /// Bytes of a whole period on a host's link of 1 Gbps.
@@ -289,6 +290,18 @@ mod tests {
         assert_eq!(placed(&mut model, &mut room, &[0.06, 0.06]), [ConnId(0)]);
         room.renew(ConnId(0), room.now + half);
         assert_eq!(placed(&mut model, &mut room, &[0.04, 0.0]), []);
+    }
+
+    /// Between two leaves there are as many shortest paths as spines.
+    #[test]
+    fn up_to_1024_paths_are_tried() {
+        let problems = |spines| {
+            let fabric = LeafSpine { leaves: 2, spines, hosts: 1, ..LeafSpine::default() }.build();
+            HederaPaths::default().problems_on(&fabric, Bytes(1500))
+        };
+        assert_eq!(problems(1024), []);
+        let [problem] = &problems(1025)[..] else { panic!("one problem") };
+        assert_eq!(problem.message, "tries all shortest paths of a flow, and here are over 1024");
     }
 
     /// Hosts of one edge switch of FT(4, 3) are of one edge, four of one pod.

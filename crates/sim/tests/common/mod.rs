@@ -109,6 +109,8 @@ pub fn same(expected: &Run, run: &Run) {
     assert_eq!(observed.histograms, other.histograms, "{how:?}");
     assert_eq!(observed.cables, other.cables, "{how:?}");
     assert_eq!(counts(expected), counts(run), "{how:?}");
+    let measured = |run: &Run| serde_json::to_value(&run.0.summary.measured).expect("plain numbers");
+    assert_eq!(measured(expected), measured(run), "{how:?}");
     assert_eq!(expected.digest(), run.digest());
 }
 

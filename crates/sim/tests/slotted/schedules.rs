@@ -266,6 +266,9 @@ fn operations_by_formula() {
         // PEQ: all can wait for all, and are of one size, so that H alone says nothing but by deadlines: the later due,
         // the earlier, which is their order. Each is ranked, tried at the end, and put there: three for each.
         assert_eq!(operations("peq = {}", &flows, 1), 3 * n);
+        // In every later slot one flow has left: the order is gone through once to take it out.
+        let later: u64 = (1..n).map(|left| left + 1 + 3 * left).sum();
+        assert_eq!(operations("peq = {}", &flows, n), 3 * n + later);
     }
     // By H the smaller come first, so that ranking them passes 0 + 1 + ... The smaller half waits for all; each of the
     // larger half is just in time if all larger ones go ahead, so that it goes ahead of all in the list.

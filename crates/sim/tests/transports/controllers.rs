@@ -138,4 +138,24 @@ fn unsuited_networks_are_refused() {
     };
     assert!(problem(&faulty("all")).contains("are not for the controller \"flowtune\""));
     assert!(read(&faulty("hosts")).is_ok());
+    let faulty = |controller: &str, transport: &str| {
+        problem(&format!(
+            r#"
+            topology.fat-tree.k = 4
+            transport.{transport} = {{}}
+            controller.{controller} = {{}}
+            faults.events = [{{ at = "0s", target.node = "core 0", change = "down" }}]
+            {traffic}
+            "#
+        ))
+    };
+    for (controller, transport, what) in
+        [("flowtune", "central", "packets"), ("syn", "central", "packets"), ("hedera", "tcp", "flows")]
+    {
+        let said = faulty(controller, transport);
+        let why = format!(
+            "are not for the controller \"{controller}\": it gives {what} paths on the whole network"
+        );
+        assert!(said.contains(&why), "{said}");
+    }
 }

@@ -165,6 +165,8 @@ fn mptcp_keeps_all_subflows() {
     };
     let one = run_of(1);
     assert_eq!(one.flows("fct_ps"), [HANDSHAKE + 2 * ROUND + 4 * T + D, 10 * T + D]);
+    // Each message is acknowledged as a whole, not only the connection.
+    assert_eq!(one.flows("fct_acked_ps"), [HANDSHAKE + 3 * ROUND + 3 * T, 9 * T + ROUND]);
     let two = run_of(2);
     assert_eq!(two.flows("fct_ps")[1], 10 * T + D);
     assert_eq!(two.flows("packets_sent"), [10, 10]);

@@ -305,6 +305,10 @@ mod tests {
         assert_eq!(sorted(Order::Peq, &jobs), [4, 3, 1, 2]);
         assert_eq!(sorted(Order::Pdq, &jobs), [2, 1, 4, 3]);
         assert_eq!(sorted(Order::Peq, &[(2, 50), (3, 50), (10, 12)]), [3, 1, 2]);
+        // The third would be done after 12 slots before the second, and the first cannot wait for it: it fits there if it is
+        // due after 12 slots, and behind all others if it is due before.
+        assert_eq!(sorted(Order::Peq, &[(5, 8), (6, 60), (7, 12)]), [1, 3, 2]);
+        assert_eq!(sorted(Order::Peq, &[(5, 8), (6, 60), (7, 8)]), [1, 2, 3]);
     }
 
     /// A flow without a deadline can wait for any other, and one that is late fits nowhere.

@@ -108,6 +108,10 @@ impl FakeHost {
         self.host = self.conns[id.index()].src;
         while more && packets.len() < most {
             let (packet, goes_on) = model.next_packet(id, self);
+            assert!(
+                packet.is_some() || !goes_on,
+                "turns without a packet would follow one another at one instant"
+            );
             packets.extend(packet);
             more = goes_on;
         }

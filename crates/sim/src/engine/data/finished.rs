@@ -180,3 +180,37 @@ impl PartCounts {
         self.last_events = events;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a measuring window, counts are differences, and maxima those of the window, which starts them anew.
+    #[test]
+    fn counts_of_a_window_are_without_those_before_it() {
+        let before = LinkCounts {
+            lost: 1,
+            busy: Time(20),
+            area: 300,
+            bytes_max: 9000,
+            packets_max: 6,
+            pauses: 4,
+            paused: Time(5),
+            ..LinkCounts::default()
+        };
+        let all = LinkCounts {
+            lost: 3,
+            busy: Time(70),
+            area: 1000,
+            bytes_max: 4500,
+            packets_max: 3,
+            pauses: 14,
+            paused: Time(25),
+            ..LinkCounts::default()
+        };
+        let window = all.since(&before);
+        assert_eq!((window.lost, window.busy, window.area), (2, Time(50), 700));
+        assert_eq!((window.pauses, window.paused), (10, Time(20)));
+        assert_eq!((window.bytes_max, window.packets_max), (4500, 3));
+    }
+}

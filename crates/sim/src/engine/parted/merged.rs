@@ -259,6 +259,22 @@ mod tests {
         assert!(found.contains("received, on the wire or lost"), "{found}");
     }
 
+    /// A part that is told of a path keeps its links too, but the run's memory counts them once.
+    #[test]
+    fn a_path_takes_memory_in_the_part_in_which_it_begins() {
+        let _ = findings(|run| {
+            let links = run.plan.parts.fabric.links.clone();
+            for (id, link) in (0..).map(LinkId).zip(&links) {
+                for (at, part) in run.parts.iter_mut().enumerate() {
+                    let before = part.net.paths.bytes();
+                    part.net.paths.intern(&[id]);
+                    let counts = part.net.paths.bytes() > before;
+                    assert_eq!(counts, run.cut.of(link.from) == at, "link {id} in part {at}");
+                }
+            }
+        });
+    }
+
     /// The bytes that a receiver has are in its part.
     #[test]
     fn the_audit_of_parts_catches_a_delivery_that_was_not_received() {

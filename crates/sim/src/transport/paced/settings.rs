@@ -178,3 +178,20 @@ macro_rules! paced_settings {
 }
 
 pub(crate) use paced_settings;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One timeout for all is a range of one value; a longest one below the shortest is none.
+    #[test]
+    fn the_longest_timeout_is_the_shortest_or_longer() {
+        let problems = |rto_max| Pacing { rto_min: Time::from_us(200), rto_max, ..DEFAULT }.problems();
+        assert_eq!(problems(Time::from_us(200)), []);
+        let [problem] = &problems(Time::from_ns(199_999))[..] else { panic!("one problem") };
+        assert_eq!(
+            (&problem.path[..], &problem.message[..]),
+            ("rto_max", "\"199999ns\" is below rto_min, which is \"200us\"")
+        );
+    }
+}
