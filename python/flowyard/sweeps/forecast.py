@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flowyard import _native, forecast
-from flowyard.errors import UserError
+from flowyard import forecast
+from flowyard.errors import EngineError, UserError
 from flowyard.folders import kept
 from flowyard.forecast import Speed
-from flowyard.results import Checked, Outlook, Result
+from flowyard.results import CANNOT_RUN, Checked, Outlook, Result
 from flowyard.sweeps import advice, local, sharing
 from flowyard.sweeps.advice import Advice
 from flowyard.sweeps.plan import Plan
@@ -172,7 +172,9 @@ def _checked(task: Task, threads: int | None = None) -> Checked:
 def _outlook(point: Checked, task: Task) -> Outlook:
     try:
         return point.outlook()
-    except _native.ScenarioError as error:
+    except EngineError as error:
+        raise EngineError(f"{task.label}: {error}") from None
+    except CANNOT_RUN as error:
         raise UserError(f"{task.label} cannot be run:\n{textwrap.indent(str(error), '  ')}") from None
 
 
