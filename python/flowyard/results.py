@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from flowyard import _native, memory
 from flowyard.display import Displayed
-from flowyard.errors import UserError, contradictions
+from flowyard.errors import EngineError, UserError, contradictions
 from flowyard.folders import reading, run_files
 from flowyard.table import Table
 from flowyard.terminal.progress import Display
@@ -29,6 +29,10 @@ __all__ = ["Result", "check", "explain", "open_run", "run", "schema"]
 # The results' files that are tables: those of every run, and those that are there if there is something to tell.
 TABLES = ("flows", "links")
 OPTIONAL = ("connections", "samples", "histograms")
+
+# What there is to catch around one run of many, so that the others go on: a scenario that is refused, one that needs
+# more memory than there is, a fault of the simulator.
+CANNOT_RUN = (_native.ScenarioError, UserError, EngineError)
 
 
 class Progress(Protocol):
@@ -118,6 +122,7 @@ class Checked:
 
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
+        EngineError: The simulator has contradicted itself; so may each method.
     """
 
     def __init__(
@@ -128,7 +133,9 @@ class Checked:
     ) -> None:
         self._overrides = texts(overrides)
         require = memory.require_to_build
-        self._native = _native.Checked(*source(scenario), self._overrides, list(prototypes), require)
+        text = source(scenario)
+        with contradictions():
+            self._native = _native.Checked(*text, self._overrides, list(prototypes), require)
         self._is_admitted = False
         # A scenario without a name goes by that of its file.
         self._name = reading.as_text(Path(scenario).stem) if isinstance(scenario, str | PathLike) else None
@@ -144,7 +151,8 @@ class Checked:
         Nothing of it is built or drawn yet, so that many can be kept until they are run.
         """
         replica = object.__new__(Checked)
-        replica._native, replica._name = self._native.replica(number, name), None
+        with contradictions():
+            replica._native, replica._name = self._native.replica(number, name), None
         replica._is_admitted = False
         # Its scenario has them: a plan's runs differ by their places on its axes.
         replica._overrides = []
@@ -164,16 +172,19 @@ class Checked:
     def outlook(self) -> Outlook:
         """Facts about the run before it begins: see `outlook`."""
         self._admit()
-        return Outlook(**json.loads(self._native.outlook()))
+        with contradictions():
+            return Outlook(**json.loads(self._native.outlook()))
 
     def fabric(self) -> _native.Fabric:
         """Its network."""
-        return self._native.fabric()
+        with contradictions():
+            return self._native.fabric()
 
     def flows(self) -> _native.Table:
         """The flows that are drawn before the run: id, tag, src, dst, size_bytes, start_ps, deadline_ps."""
         self._admit()
-        return self._native.flows()
+        with contradictions():
+            return self._native.flows()
 
     def run(
         self, *, progress: Callable[[Progress], object] | None = None, command: str | None = None
@@ -188,6 +199,7 @@ class Checked:
         asked = {"started": _utc(), "command": command, "overrides": dict(self._overrides)}
         with contradictions():
             outcome = self._native.run(progress)
+            captures = outcome.captures()
         # How it was asked for stands first: it is no part of the results, which are the same at any time.
         summary = asked | json.loads(outcome.summary)
         if self._name is not None:
@@ -205,7 +217,7 @@ class Checked:
             samples=_wrapped(outcome.samples),
             histograms=_wrapped(outcome.histograms),
             connections=_wrapped(outcome.connections),
-            captures=outcome.captures(),
+            captures=captures,
         )
 
 

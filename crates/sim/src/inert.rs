@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::advice::{Advice, Unread};
-use crate::queue::Queue;
+use crate::faults::Faults;
+use crate::queue::{Feature, Queue};
 use crate::scenario::{Connection, Entry, Scenario};
 use crate::transport::Transport;
 use crate::transport::tcp::congestion::Congestion;
@@ -19,6 +20,7 @@ use crate::transport::tcp::congestion::Congestion;
 pub fn advice(scenario: &Scenario) -> Vec<Advice> {
     let mut found = members(scenario);
     found.extend(unused(scenario));
+    found.extend(detection(scenario));
     found.extend(scenario.traffic.iter().filter_map(|entry| priority(scenario, entry)));
     found.extend(scenario.traffic.iter().filter_map(among_sources));
     let queue = scenario.queue();
@@ -30,6 +32,7 @@ pub fn advice(scenario: &Scenario) -> Vec<Advice> {
 /// Fields of members that these, or the rest of the scenario, leave unread.
 fn members(scenario: &Scenario) -> Vec<Advice> {
     let mut found = Vec::new();
+    let marks_some = scenario.queue().offers().contains(&Feature::Ecn);
     let of_rates = scenario.controller.as_ref().is_some_and(|controller| controller.weights().is_some());
     for entry in &scenario.traffic {
         let transport = scenario.transport_of(entry);
@@ -37,6 +40,10 @@ fn members(scenario: &Scenario) -> Vec<Advice> {
         found.extend(unread(&path, transport.name(), transport, transport.unread()));
         let sharing = |other: &&Entry| scenario.transport_path(other) == path;
         found.extend(for_flows(&path, transport, scenario.traffic.iter().filter(sharing)));
+        if let Transport::Datagram(_) = transport {
+            let marking = Unread::among([("ecn_capable", marks_some, "a queue that marks, such as ecn")]);
+            found.extend(unread(&path, transport.name(), transport, marking));
+        }
         if let Transport::Central(_) = transport {
             let needs = "a controller of rates, such as asy";
             let fields = ["late", "late_limit", "idle"].map(|field| (field, of_rates, needs));
@@ -67,22 +74,24 @@ fn for_flows<'s>(
     let kept = entries.clone().any(|entry| entry.connection == Connection::Kept);
     let due = entries.clone().any(|entry| entry.deadline.is_some() || entry.deadlines.is_some());
     let deadlines = "flows that have deadlines";
-    match transport {
-        Transport::Tcp(tcp) => {
-            let idle = [("idle_restart", kept, "kept connections, which have pauses")];
-            let mut found = unread(path, transport.name(), transport, Unread::among(idle));
-            if let Congestion::D2tcp(_) = tcp.congestion {
-                let exponents = ["min_exponent", "max_exponent", "late_exponent"];
-                let exponents = Unread::among(exponents.map(|field| (field, due, deadlines)));
-                found.extend(unread(&format!("{path}.tcp.congestion"), "d2tcp", &tcp.congestion, exponents));
-            }
-            found
-        }
+    let name = transport.name();
+    let (tcp, idle, congestion) = match transport {
+        Transport::Tcp(tcp) => (tcp, "idle_restart", "congestion"),
+        Transport::Mptcp(mptcp) => (&mptcp.tcp, "tcp.idle_restart", "tcp.congestion"),
+        Transport::ParallelTcp(parallel) => (&parallel.tcp, "tcp.idle_restart", "tcp.congestion"),
         Transport::D3(_) => {
-            unread(path, transport.name(), transport, Unread::among([("guard_rtts", due, deadlines)]))
+            return unread(path, name, transport, Unread::among([("guard_rtts", due, deadlines)]));
         }
-        _ => Vec::new(),
+        _ => return Vec::new(),
+    };
+    let idle = [(idle, kept, "kept connections, which have pauses")];
+    let mut found = unread(path, name, transport, Unread::among(idle));
+    if let Congestion::D2tcp(_) = tcp.congestion {
+        let exponents = ["min_exponent", "max_exponent", "late_exponent"];
+        let exponents = Unread::among(exponents.map(|field| (field, due, deadlines)));
+        found.extend(unread(&format!("{path}.{name}.{congestion}"), "d2tcp", &tcp.congestion, exponents));
     }
+    found
 }
 
 /// Fields that a member leaves unread and that do not have their defaults.
@@ -131,6 +140,18 @@ fn marks(queue: &Queue) -> Vec<Advice> {
         }],
         _ => found,
     }
+}
+
+/// The time after which routes follow faults, where there are none for them to follow.
+fn detection(scenario: &Scenario) -> Option<Advice> {
+    let path = "faults.detection_delay";
+    let faults = &scenario.faults;
+    let is_unread = faults.events.is_empty() && faults.detection_delay != Faults::default().detection_delay;
+    is_unread.then(|| Advice {
+        path: path.into(),
+        message: "has no effect: it is read only with faults.events".into(),
+        write: "nothing: leave detection_delay out".into(),
+    })
 }
 
 /// The scenario's transport and balancer, where each entry has its own.

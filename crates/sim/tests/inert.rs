@@ -16,8 +16,11 @@ fn of(settings: &str, matrix: &str) -> Vec<(String, String)> {
 
 fn read(settings: &str) -> Vec<(String, String)> {
     let rest = "arrivals = \"at-once\"\nsizes.fixed = \"10KB\"";
-    let text = format!("topology = \"single-switch\"\n{settings}\n{rest}");
-    let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+    own_advice(&format!("topology = \"single-switch\"\n{settings}\n{rest}"))
+}
+
+fn own_advice(text: &str) -> Vec<(String, String)> {
+    let checked = Checked::read(text, Format::Toml, &[], &no_files).expect("a scenario");
     let advice = checked.outlook().expect("a small run").advice;
     let own = advice.into_iter().filter(|advice| !advice.path.contains("rto_"));
     own.map(|advice| (advice.path, advice.write)).collect()
@@ -26,6 +29,15 @@ fn read(settings: &str) -> Vec<(String, String)> {
 /// The same for the scenario's settings alone.
 fn with(settings: &str) -> Vec<(String, String)> {
     told(&format!("{settings}\n[[traffic]]\nname = \"a\""))
+}
+
+/// The advice on a scenario that ends with these faults.
+fn told_with_faults(faults: &str) -> Vec<(String, String)> {
+    let text = format!(
+        "topology = \"single-switch\"\ntransport = \"tcp\"\n[[traffic]]\nname = \"a\"\narrivals = \"at-once\"\n\
+         matrix = \"permutation\"\nsizes.fixed = \"10KB\"\n{faults}"
+    );
+    own_advice(&text)
 }
 
 fn one(path: &str, write: &str) -> Vec<(String, String)> {
@@ -67,6 +79,87 @@ fn fields_for_flows_that_there_are_none_of() {
         assert_eq!(own(read(&format!("{settings}\n{flow}"))), leave(path));
         assert_eq!(own(read(&format!("{settings}\ndeadline = \"10ms\"\n{flow}"))), []);
     }
+}
+
+/// Sessions read TCP's fields as TCP does, below their own.
+#[test]
+fn fields_of_sessions_for_flows_that_there_are_none_of() {
+    let flow = "matrix.pairs = [[0, 1]]";
+    for name in ["mptcp", "parallel-tcp"] {
+        let at = format!("transport.{name}.tcp");
+        let count = if name == "mptcp" { "subflows = 2" } else { "paths.count = 1" };
+        let idle = format!("{at}.idle_restart");
+        let idling = format!(
+            "transport.{name} = {{ {count}, tcp.idle_restart = \"initial-window\" }}\n[[traffic]]\nname = \"a\""
+        );
+        assert_eq!(read(&format!("{idling}\n{flow}")), one(&idle, "nothing: leave tcp.idle_restart out"));
+        assert_eq!(read(&format!("{idling}\nconnection = \"kept\"\n{flow}")), []);
+        let late = format!(
+            "transport.{name} = {{ {count}, tcp.congestion.d2tcp.max_exponent = 3.0 }}\n[[traffic]]\nname = \"a\""
+        );
+        let path = format!("{at}.congestion.d2tcp.max_exponent");
+        let own = |settings: &str| read(settings).into_iter().any(|(at, _)| at == path);
+        assert!(own(&format!("{late}\n{flow}")), "{name}");
+        assert!(!own(&format!("{late}\ndeadline = \"10ms\"\n{flow}")), "{name}");
+    }
+}
+
+#[test]
+fn fields_of_several_connections_where_there_is_one() {
+    for (field, value) in [("join", "\"at-once\""), ("receive_window", "\"subflow\""), ("reinject", "false")]
+    {
+        let mptcp =
+            |subflows| with(&format!("transport.mptcp = {{ subflows = {subflows}, {field} = {value} }}"));
+        let leave = format!("nothing: leave {field} out");
+        assert_eq!(mptcp(1), one(&format!("transport.mptcp.{field}"), &leave));
+        assert_eq!(mptcp(2), []);
+    }
+    let alone = with("transport.parallel-tcp = { paths.count = 1, partition = \"divide\" }");
+    assert_eq!(alone, one("transport.parallel-tcp.partition", "nothing: leave partition out"));
+}
+
+/// So it is: a lossy link, with timeouts.
+#[test]
+fn one_connection_reads_no_field_of_several() {
+    let digest = |settings: &str| {
+        let text = format!(
+            "[topology.dumbbell]\nhosts = 3\n[queue.drop-tail]\nlimit.packets = 4\n[transport.{settings}]\n\
+             tcp = {{ rto_min = \"1ms\", rto_initial = \"2ms\", delayed_ack_timeout = \"100us\", receive_window = \"30KB\" }}\n\
+             [[traffic]]\nname = \"a\"\narrivals = \"at-once\"\nmatrix.pairs = [[0, 3], [1, 4], [2, 5]]\n\
+             sizes.fixed = \"2MB\"\n[run]\nmeasure = \"all\""
+        );
+        let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+        let outcome = checked.simulate(&mut |_| true, &mut []).expect("a run");
+        assert!(outcome.summary.counters.timeouts > 0);
+        outcome.summary.digest
+    };
+    let plain = digest("mptcp]\nsubflows = 1\n#");
+    for other in ["join = \"at-once\"", "receive_window = \"subflow\"", "reinject = false"] {
+        assert_eq!(digest(&format!("mptcp]\nsubflows = 1\n{other}\n#")), plain, "{other}");
+    }
+    let plain = digest("parallel-tcp]\npaths.count = 1\n#");
+    for partition in ["divide", "proportional", "arrival-time", "last-idle", "in-order"] {
+        let other = format!("parallel-tcp]\npaths.count = 1\npartition = \"{partition}\"\n#");
+        assert_eq!(digest(&other), plain, "{partition}");
+    }
+}
+
+#[test]
+fn times_of_faults_that_there_are_none_of() {
+    let delay = "[faults]\ndetection_delay = \"7us\"";
+    assert_eq!(told_with_faults(delay), one("faults.detection_delay", "nothing: leave detection_delay out"));
+    let events = "events = [{ at = \"1s\", target.random-cables.share = 0.5, change = \"down\" }]";
+    assert_eq!(told_with_faults(&format!("{delay}\n{events}")), []);
+}
+
+#[test]
+fn marks_that_no_port_makes() {
+    let datagrams = |queue: &str| with(&format!("transport.datagram.ecn_capable = true\n{queue}"));
+    let leave = one("transport.datagram.ecn_capable", "nothing: leave ecn_capable out");
+    assert_eq!(datagrams(""), leave);
+    assert_eq!(datagrams("queue = \"drop-tail\""), leave);
+    assert_eq!(datagrams("queue = \"ecn\""), []);
+    assert_eq!(datagrams("queue.codel.ecn = true"), []);
 }
 
 #[test]

@@ -8,6 +8,11 @@ use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::records::Values;
 use proptest::prelude::*;
 
+/// D3's base rate in random scenarios. Where requests alone fill the links, flows have no more than that, and the packets
+/// without payload of the long time that they take may reach `work_limit` first: then flows have had it all the while.
+const D3_BASE: &str = "base_rate = \"1Mbps\"";
+const D3_BASE_BPS: f64 = 1e6;
+
 proptest! {
     #![proptest_config(budget(48))]
 
@@ -17,7 +22,8 @@ proptest! {
     fn books_balance(text in random_scenario()) {
         let run = run_with(&text, &[("run.measure", "\"all\"")]);
         let counters = run.counters();
-        prop_assert_eq!(run.0.summary.status, Status::Complete);
+        let is_slow = run.status() == Status::Limit && text.contains(D3_BASE);
+        prop_assert!(is_slow || run.status() == Status::Complete, "{:?}", run.status());
 
         let sum = |values: Vec<u64>| values.into_iter().sum::<u64>();
         prop_assert_eq!(sum(run.flows("drops")), sum(run.links("drops")));
@@ -31,10 +37,15 @@ proptest! {
         let abandoned = run.flows("abandoned");
         let (acked, ideal) = (run.flow_cells("fct_acked_ps"), run.flow_cells("ideal_fct_ps"));
         let reliable = words(&run.0.flows, "transport").iter().all(|name| name != "datagram");
+        let starts = run.flow_cells("start_ps");
         for row in 0..sizes.len() {
+            if let (true, false, Some(start)) = (is_slow, completed[row] == 1, starts[row]) {
+                let least = D3_BASE_BPS * (run.end() - start) as f64 / 1e12 / 8.0 / 2.0 - 2.0 * 1500.0;
+                prop_assert!(delivered[row] as f64 >= least, "flow {row}: {} B, {least} at half its base rate", delivered[row]);
+            }
             prop_assert_eq!(completed[row] == 1, delivered[row] == sizes[row]);
             prop_assert_eq!(completed[row] == 1, fct[row].is_some());
-            prop_assert!(!reliable || completed[row] + abandoned[row] == 1, "flow {} did not end", row);
+            prop_assert!(!reliable || is_slow || completed[row] + abandoned[row] == 1, "flow {} did not end", row);
             if let (Some(fct), Some(ideal)) = (fct[row], ideal[row]) {
                 prop_assert!(fct >= ideal, "flow {}: {} ps, ideal {}", row, fct, ideal);
             }
@@ -46,7 +57,8 @@ proptest! {
         let sent = run.flows("packets_sent");
         let (retransmissions, timeouts) = (run.flows("retransmissions"), run.flows("timeouts"));
         for row in 0..sizes.len() {
-            prop_assert!(sent[row] > retransmissions[row] || abandoned[row] == 1, "at least one packet is new");
+            let never_sent = is_slow && sent[row] == 0;
+            prop_assert!(sent[row] > retransmissions[row] || abandoned[row] == 1 || never_sent, "at least one packet is new");
             prop_assert!(reliable || retransmissions[row] + timeouts[row] == 0);
         }
         prop_assert_eq!(sum(retransmissions), counters.retransmissions);

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from flowyard import _native, results
+from flowyard import results
 from flowyard.sweeps.subsample import evenly
 from flowyard.sweeps.task import ScenarioTask, Task, label_of
 
@@ -79,6 +79,6 @@ def _advice(task: ScenarioTask, known: Mapping[str, results.Outlook]) -> Sequenc
     assert task.point is not None
     try:
         return task.point.replica(task.replica).outlook().advice
-    except _native.ScenarioError:
-        # It needs more than it may: its run says so.
+    except results.CANNOT_RUN:
+        # Its run says why.
         return ()

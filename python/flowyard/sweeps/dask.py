@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from flowyard import _native
-from flowyard.errors import UserError
+from flowyard.errors import UserError, contradictions
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.task import Task
@@ -90,8 +90,9 @@ def compute(task: Task, engine: str) -> tuple[str, list[str], dict[str, bytes]]:
         if state is None or state.state != "executing":
             raise KeyboardInterrupt
 
-    output = task.run(wanted)
-    with tempfile.TemporaryDirectory(prefix="flowyard-") as name:
+    # A panic could not travel: no other process can import its class.
+    with contradictions(), tempfile.TemporaryDirectory(prefix="flowyard-") as name:
+        output = task.run(wanted)
         folder = Path(name)
         output.write(folder)
         files = {

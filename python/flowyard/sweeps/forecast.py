@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flowyard import _native, run_time
-from flowyard.errors import UserError
+from flowyard import run_time
+from flowyard.errors import EngineError, UserError
 from flowyard.folders import run_files
-from flowyard.results import Checked, Outlook, Result
+from flowyard.results import CANNOT_RUN, Checked, Outlook, Result
 from flowyard.run_time import Speed
 from flowyard.sweeps import advice, local, sharing
 from flowyard.sweeps.advice import Advice
@@ -172,7 +172,9 @@ def _checked(task: Task, threads: int | None = None) -> Checked:
 def _outlook(point: Checked, task: Task) -> Outlook:
     try:
         return point.outlook()
-    except _native.ScenarioError as error:
+    except EngineError as error:
+        raise EngineError(f"{task.label}: {error}") from None
+    except CANNOT_RUN as error:
         raise UserError(f"{task.label} cannot be run:\n{textwrap.indent(str(error), '  ')}") from None
 
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+from flowyard.errors import contradictions
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.sharing import Share
 from flowyard.sweeps.store import CannotWriteError, Store
@@ -29,7 +30,8 @@ def execute(
     def one(task: Task) -> Output | None:
         if deferred.raised:
             return None
-        with overall.run() as progress:
+        # A panic, which is no Exception, fails its own run alone.
+        with contradictions(), overall.run() as progress:
             output = task.run(deferred.watch(progress), shared.threads)
             if output.status == "interrupted":
                 return None

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowyard import _native, results, scenarios
-from flowyard.errors import NO_PROTOTYPES, UserError
+from flowyard.errors import NO_PROTOTYPES, EngineError, UserError
 from flowyard.folders import reading
 from flowyard.member_names import member_name
 from flowyard.sweeps.source import source_hash
@@ -212,7 +212,9 @@ class Plan:
                 checked = results.Checked(scenario, changes)
                 # Without the network that the check built: of all points together it would be much.
                 points.append((values, checked.resolved(), checked.replica(0, self.name)))
-            except _native.ScenarioError as error:
+            except EngineError as error:
+                raise EngineError(f"{label_of(values, 0, 1)}: {error}") from None
+            except results.CANNOT_RUN as error:
                 # The engine's hint is for a run.
                 problem = re.sub(r"hand it in: .*", NO_PROTOTYPES, str(error))
                 wrong.append((label_of(values, 0, 1), problem))

@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from flowyard import _native, memory
+from flowyard import memory
+from flowyard.results import CANNOT_RUN, Checked
 from flowyard.sweeps.subsample import evenly
 from flowyard.sweeps.task import ScenarioTask, Task
 
@@ -76,8 +77,8 @@ def need_of(tasks: Sequence[Task]) -> int:
     needs = [0]
     for task in evenly(tasks, LOOKED):
         if isinstance(task, ScenarioTask) and task.point:
-            # One that is refused, its own run names.
-            with contextlib.suppress(_native.ScenarioError):
+            # Its own run says why, if it cannot be run.
+            with contextlib.suppress(*CANNOT_RUN):
                 needs.append(task.point.replica(task.replica).outlook().needs["memory_bytes"])
     return max(needs)
 
@@ -91,4 +92,12 @@ def _most_of_scenarios(tasks: Sequence[Task]) -> int:
 def _large(tasks: Sequence[Task]) -> bool:
     """Whether one of some runs, evenly spread, is large."""
     points = [task.point for task in evenly(tasks, LOOKED) if isinstance(task, ScenarioTask) and task.point]
-    return any(point.outlook().needs["packet_hops"] >= LARGE_HOPS for point in points)
+    return any(_hops(point) >= LARGE_HOPS for point in points)
+
+
+def _hops(point: Checked) -> int:
+    try:
+        return point.outlook().needs["packet_hops"]
+    except CANNOT_RUN:
+        # Its own run says why.
+        return 0

@@ -11,6 +11,7 @@ use super::reassembly::Reassembly;
 use super::session::partition::in_order::InOrder;
 use super::session::{self, Coupling, Covers, Join, OverTcp, Session, Subflows};
 use super::tcp::Tcp;
+use crate::advice::Unread;
 use crate::units::Bytes;
 
 /// All connections of a run: data goes out in order.
@@ -79,5 +80,10 @@ impl OverTcp for Mptcp {
 
     fn endless(&self) -> bool {
         true
+    }
+
+    fn unread_alone(&self) -> Vec<Unread> {
+        let fields = ["join", "receive_window", "reinject"];
+        Unread::among(fields.map(|field| (field, self.subflows > 1, "several subflows")))
     }
 }

@@ -14,6 +14,7 @@ use super::session::partition::front_back::FrontBack;
 use super::session::ranges::Ranges;
 use super::session::{self, Coupling, Covers, Join, OverTcp, SUBFLOWS_MAX, Session, Subflows};
 use super::tcp::Tcp;
+use crate::advice::Unread;
 use crate::balancer::Balancer;
 use crate::balancer::nix::Nix;
 use crate::problem::{Problem, within};
@@ -89,6 +90,10 @@ impl OverTcp for ParallelTcp {
 
     fn tcp_mut(&mut self) -> &mut Tcp {
         &mut self.tcp
+    }
+
+    fn unread_alone(&self) -> Vec<Unread> {
+        Unread::among([("partition", self.paths != Paths::Count(1), "several paths")])
     }
 
     fn own_problems(&self) -> Vec<Problem> {

@@ -3,6 +3,8 @@
 //!
 //! Dukkipati and McKeown, "Why flow-completion time is the right metric for congestion control", CCR 2006.
 
+use flowyard_sim::engine::finished::Status;
+
 use crate::common::{MS, PACKET, Run, US, run, run_with};
 use crate::racks;
 
@@ -244,4 +246,40 @@ fn flows_survive_lossy_links() {
         assert_eq!((run.counters().unfinished_flows, run.counters().abandoned_flows), (0, 0));
         assert!(run.counters().lost > 0 && run.counters().retransmissions > 0);
     }
+}
+
+/// Two hosts at the ends of a cable with a round trip of four requests: those of nine flows fill it. Control packets leave a
+/// host ahead of data, so that data waits until its flow has sent no request for it for a timeout, 1 ms; then all data that
+/// waits has its turn. Six flows of three packets and their replies, of three, wait at most once for each packet.
+#[test]
+fn requests_that_fill_a_link_do_not_keep_data_from_it() {
+    let run = run(r#"
+        [topology.relay]
+        rate = "1Gbps"
+        delay = "300ns"
+        [transport.rcp]
+        pacing.rto_min = "1ms"
+        [agent.rcp]
+        alpha = 0.7
+        beta = 1.8
+        initial_rate = 0.8
+        [queue.infinite]
+        [routing]
+        balancer.nix.answers = "backwards"
+        [[traffic]]
+        name = "flows"
+        matrix.pairs = [[0, 1], [1, 0], [0, 1]]
+        sizes.fixed = "2921B"
+        arrivals.at-once.jitter = "0s"
+        flows = 10
+        [[traffic]]
+        name = "replies"
+        arrivals.after = { entry = "flows", event = "acked" }
+        matrix.reply.to = "flows"
+        sizes.fixed = "4KB"
+        [run]
+        work_limit = 10000000
+        "#);
+    assert_eq!(run.status(), Status::Complete);
+    assert!(run.end() < 12 * MS, "{} ps", run.end());
 }

@@ -38,6 +38,8 @@ pub struct Sender<S> {
     last: (Time, u32),
     /// When the next one may leave at that rate; never without one.
     next_at: Time,
+    /// The first request without payload since then that was due while a packet of data waited for its turn.
+    passed: Option<Time>,
     /// Time of the last request, if it has no reply yet: requests and replies keep their order, so that
     /// earlier requests have been replied to then, or are lost.
     asked: Option<Time>,
@@ -228,6 +230,7 @@ impl<S: Scheme> Sender<S> {
         let packet = cx.packet(id, Toward::Receiver, size, flags, header);
         self.last = (cx.now(), size);
         self.next_at = next_at(self.last, self.rate);
+        self.passed = None;
         if !self.retransmit.is_set() {
             self.start_timer(id, pacing, cx);
         }
@@ -440,10 +443,16 @@ impl<S: Scheme> Sender<S> {
             }
             timer::ASK | timer::UNANSWERED => {
                 let timer = if kind == timer::ASK { &mut self.ask } else { &mut self.unanswered };
-                if cx.timer_is_due(timer, owner, kind)
-                    && self.stage == Stage::Open
-                    && !self.gives_up(id, config, cx)
+                if !cx.timer_is_due(timer, owner, kind)
+                    || self.stage != Stage::Open
+                    || self.gives_up(id, config, cx)
                 {
+                    return;
+                }
+                if self.is_passed_for_long(config.pacing(), cx) {
+                    let due = cx.now().saturating_add(self.timeout(config.pacing()));
+                    cx.set_timer(&mut self.ask, due, owner, timer::ASK);
+                } else {
                     self.send_alone(id, kind::ASK, config, cx);
                 }
             }
@@ -453,6 +462,19 @@ impl<S: Scheme> Sender<S> {
                 }
             }
         }
+    }
+
+    /// Whether requests without payload, the next one of which is due, have passed a packet of data for a timeout. That packet
+    /// could carry the request, and waits for its turn alone.
+    ///
+    /// A host sends control packets ahead of data; in the authors' models both share a queue. Where the requests of a few flows
+    /// fill a link with a short round trip, data would never have its turn, and no flow would end.
+    fn is_passed_for_long(&mut self, pacing: &Pacing, cx: &impl Host) -> bool {
+        if !self.has_data() || self.next_at > cx.now() || !self.next_asks() {
+            return false;
+        }
+        let since = *self.passed.get_or_insert(cx.now());
+        cx.now() - since >= self.timeout(pacing)
     }
 
     /// Nothing has been answered for too long.

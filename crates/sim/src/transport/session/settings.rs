@@ -149,6 +149,9 @@ pub trait OverTcp {
     /// Whether flows without an end may have it.
     fn endless(&self) -> bool;
 
+    /// Fields that are not read where one connection alone carries a flow.
+    fn unread_alone(&self) -> Vec<Unread>;
+
     /// The balancer that gives its connections paths if the scenario names none.
     fn balancer(&self) -> Balancer {
         self.tcp().recommended_balancer()
@@ -223,7 +226,7 @@ impl<T: OverTcp> Settings for T {
             let unless = if unless.contains(" = ") { format!("tcp.{unless}") } else { unless };
             Unread { field: format!("tcp.{field}"), unless }
         };
-        self.tcp().unread().into_iter().map(below).collect()
+        self.unread_alone().into_iter().chain(self.tcp().unread().into_iter().map(below)).collect()
     }
 
     fn preset(&self) -> Values {
