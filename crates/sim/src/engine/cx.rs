@@ -8,6 +8,7 @@ use super::members::Members;
 use super::network::Network;
 use super::packet::{Header, Packet, Record, flag};
 use super::path::{Choose, Path, Trip};
+use super::telemetry::Telemetry;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::routing::dag::Dag;
@@ -167,6 +168,10 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     #[inline]
     fn record(&mut self) -> &mut Record {
         &mut self.net.record
+    }
+
+    fn telemetry(&self, created_at: Time) -> Telemetry {
+        self.net.arena.stamps.read(&self.net.record, created_at)
     }
 
     #[inline]

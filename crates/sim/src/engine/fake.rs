@@ -9,6 +9,7 @@ use super::credit::Word;
 use super::endpoint::Endpoint;
 use super::host::{Host, Owner, Start, Toward};
 use super::packet::{Header, Packet, Record, flag};
+use super::telemetry::{Stamps, Telemetry};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::topology::{Fabric, Link, Node};
@@ -38,6 +39,8 @@ pub struct FakeHost {
     pub finished: Vec<ConnId>,
     /// The record of the packet that has just arrived or is sent next.
     pub record: Record,
+    /// The transports whose packets ports write into: see [`Host::telemetry`].
+    pub stamps: Stamps,
     /// Reports to the controller.
     pub reports: Vec<Report>,
     /// Connections whose receiver has been notified that they were given up.
@@ -64,6 +67,7 @@ impl FakeHost {
             completed: Vec::new(),
             finished: Vec::new(),
             record: Record::default(),
+            stamps: Stamps::default(),
             reports: Vec::new(),
             given_up: Vec::new(),
         };
@@ -268,6 +272,10 @@ impl Host for FakeHost {
 
     fn record(&mut self) -> &mut Record {
         &mut self.record
+    }
+
+    fn telemetry(&self, created_at: Time) -> Telemetry {
+        self.stamps.read(&self.record, created_at)
     }
 
     fn send(&mut self, packet: Packet) {

@@ -64,6 +64,7 @@ pub mod ring;
 pub mod room;
 pub mod rules;
 mod starts;
+pub mod telemetry;
 pub mod ties;
 mod transit;
 

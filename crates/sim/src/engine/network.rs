@@ -23,6 +23,7 @@ use super::path::{Choose, Hop, Opening};
 use super::paths::Paths;
 use super::port::{Amount, Departures, Losses, Port};
 use super::room::Room;
+use super::telemetry::{self, Stamps};
 use super::ties::{Rule, Ties};
 use crate::faults::link::LinkFault;
 use crate::faults::packets::Picked;
@@ -184,6 +185,7 @@ impl<'a, M: Members> Network<'a, M> {
             _ => PortQueue::Serviced(parts.members.queue()),
         };
         let credits = parts.members.credits();
+        let asks = parts.members.telemetry();
         let port_of = |id: LinkId, link: &Link, rank| {
             let mut port = Port::new(link, rank);
             // A packet that is dropped, or a port that is told to go on, is an act of its instant.
@@ -203,6 +205,7 @@ impl<'a, M: Members> Network<'a, M> {
             };
             port.fault = fault_of.get(&id).map(fault);
             port.paused = credits.paused_at_first(id);
+            port.stamps = asks != 0;
             port
         };
         let egress_of = |(at, (link, rank)): (usize, (&Link, u32))| Egress {
@@ -214,7 +217,10 @@ impl<'a, M: Members> Network<'a, M> {
         Network {
             now: Time::ZERO,
             calendar: Calendar::new(parts.agenda, Ties::new(parts.ties, seed, replica)),
-            arena: Arena::new(parts.members.has_records()),
+            arena: Arena::new(
+                parts.members.has_records(),
+                Stamps::new(asks, telemetry::rates(fabric, parts.faults)),
+            ),
             links: Links::new(&link_ranks),
             egress: fabric.links.iter().zip(link_ranks).enumerate().map(egress_of).collect(),
             ends: fabric.links.iter().map(|link| link.to).collect(),
