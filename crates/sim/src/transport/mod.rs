@@ -5,6 +5,7 @@
 //! and receivers of all its connections. Adding one is its file and its line in the list below; the
 //! datagram transport is the shortest example.
 
+pub mod ack;
 pub mod delivery;
 pub mod frame;
 pub mod lacking;
