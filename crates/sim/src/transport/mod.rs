@@ -103,6 +103,7 @@ transports! {
     mptcp::Mptcp = "mptcp",
     parallel_tcp::ParallelTcp = "parallel-tcp",
     dcqcn::Dcqcn = "dcqcn",
+    roce::Roce = "roce",
     rcp::Rcp = "rcp",
     daq::Daq = "daq",
     d3::D3 = "d3",
