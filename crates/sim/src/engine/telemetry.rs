@@ -79,6 +79,20 @@ impl Telemetry {
         let hop = Hop { time: Time::ZERO, sent: 0, queue_bytes: 0, rate: Rate(0) };
         Telemetry { hops: [hop; HOPS], count: 0, path: 0 }
     };
+
+    /// The load of the busiest port since an earlier packet of the flow left it: its utilisation, and the bytes that waited
+    /// both times by those that it sends in a round trip (HPCC, equation 2). None if the packets took different paths.
+    pub fn load_since(&self, earlier: &Telemetry, round_trip: Time) -> Option<f64> {
+        if self.path != earlier.path || self.count != earlier.count {
+            return None;
+        }
+        let load = |(hop, before): (&Hop, &Hop)| {
+            let sent = hop.sent_since(before)? as f64 / (hop.time - before.time).0 as f64;
+            let waited = hop.queue_bytes.min(before.queue_bytes) as f64 / round_trip.0 as f64;
+            Some((sent + waited) * 8.0 * SECOND as f64 / hop.rate.0 as f64)
+        };
+        self.iter().zip(earlier.iter()).filter_map(load).reduce(f64::max)
+    }
 }
 
 impl Deref for Telemetry {
@@ -299,6 +313,35 @@ mod tests {
         };
         assert_eq!(path([4, 9]), path([4, 9]));
         assert!(path([4, 9]) != path([5, 9]) && path([4, 9]) != path([4, 10]));
+    }
+
+    /// In 1 us at 10 Gbps, for 1250 B, a port has sent 1000 B: 0.8. The other, of 100 Gbps, has sent as much, 0.08, and 2500 B
+    /// or more have waited, of the 25000 B that it sends in a round trip of 2 us: 0.1 more.
+    #[test]
+    fn the_load_is_that_of_the_busiest_port() {
+        let telemetry = |us: u64, sent, queues: [u64; 2]| {
+            let hop = |queue_bytes, gbps| Hop {
+                time: Time::from_us(us),
+                sent,
+                queue_bytes,
+                rate: Rate(gbps * GBPS),
+            };
+            let [first, second] = queues;
+            let mut telemetry = Telemetry { count: 2, path: 7, ..Telemetry::NONE };
+            telemetry.hops[..2].copy_from_slice(&[hop(first, 10), hop(second, 100)]);
+            telemetry
+        };
+        let load = |queues| {
+            let [before, after]: [[u64; 2]; 2] = queues;
+            let (earlier, later) = (telemetry(3, 500, before), telemetry(4, 1500, after));
+            later.load_since(&earlier, Time::from_us(2)).expect("one path")
+        };
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        assert!(close(load([[0, 2500], [9, 5000]]), 0.8));
+        assert!(close(load([[0, 25_000], [0, 30_000]]), 1.08));
+        let other = Telemetry { path: 8, ..telemetry(4, 1500, [0, 0]) };
+        assert_eq!(other.load_since(&telemetry(3, 500, [0, 0]), Time::from_us(2)), None);
+        assert_eq!(other.load_since(&Telemetry::NONE, Time::from_us(2)), None);
     }
 
     /// At 10 Gbps a port sends 2^32 B in 3.436 s: until then a difference is one, also across the end of the counter.

@@ -271,5 +271,4 @@ impl<C: Begin> Endpoint for Connections<C> {
     }
 }
 
-#[cfg(test)]
 mod tests;

@@ -1,6 +1,8 @@
 //! RoCE on a fake host: go-back-N, notifications, pacing, windows, and what a control is told; and telemetry over three
 //! ports in a whole run.
 
+#![cfg(test)]
+
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -306,8 +308,6 @@ impl Begin for Collector {
 }
 
 impl Control for Collector {
-    fn on_line(&mut self, _line: Rate) {}
-
     fn on_ack(&mut self, _ack: &Ack, telemetry: &Telemetry) {
         COLLECTED.with_borrow_mut(|collected| collected.push(*telemetry));
     }

@@ -4,7 +4,7 @@
 //! A member has a configuration and a `Model`, its state for one flow. Adding one is its file and its line in the list
 //! below.
 
-use crate::engine::telemetry::Telemetry;
+pub use crate::engine::telemetry::Telemetry;
 use crate::problem::Problem;
 use crate::register::{dispatch, register};
 pub use crate::transport::ack::Ack;
@@ -116,7 +116,9 @@ pub enum Loss {
 /// Rates are in bits a second on the wire, headers included; windows, and the bytes of an [`Ack`], are payload.
 pub trait Control {
     /// The rate of the host's port has changed: faults change it.
-    fn on_line(&mut self, line: Rate);
+    fn on_line(&mut self, line: Rate) {
+        let _ = line;
+    }
 
     /// Time passes: called before every other method at an event, for controls with timers of their own. A timer needs no
     /// event, since nothing sees its effect before the next call.
