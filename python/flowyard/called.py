@@ -1,4 +1,4 @@
-"""The names that people use for the members of a scenario: TCP goes by its congestion control, Python by its class."""
+"""The names that people use for the members of a scenario: TCP and RoCE go by their congestion controls, Python by its class."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ def called(value: Any) -> str | None:
     ((tag, fields),) = value.items()
     if not isinstance(fields, Mapping):
         return str(tag)
-    if tag == "tcp" and (control := fields.get("congestion")):
+    if tag in ("tcp", "roce") and (control := fields.get("congestion")):
         return called(control)
     if tag == "python" and isinstance(name := fields.get("name"), str):
         return name
