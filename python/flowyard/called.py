@@ -1,4 +1,4 @@
-"""The names that people use for the members of a scenario: TCP and RoCE go by their congestion controls, Python by its class."""
+"""The names that people use for members of a scenario: TCP and RoCE go by their control, Python by its class."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

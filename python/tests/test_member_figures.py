@@ -37,8 +37,8 @@ def members(definition: str) -> set[str]:
     return {name for choice in schema["oneOf"] for name in choice.get("properties", {})}
 
 
-# A page by itself; those of TCP's that have none are on its page, prototypes have a how-to, and RoCE has a page of what its
-# controls share, with their figures on their own.
+# A page by itself; those of TCP's that have none are on its page, prototypes have a how-to, and RoCE has a page
+# without a figure, of what its controls share.
 CONTROLS = members("Congestion") | members("RateControl")
 TRANSPORTS = (members("Transport") | CONTROLS | {"pias"}) - {"newreno", "reno", "python", "roce"}
 
