@@ -218,8 +218,7 @@ mod tests {
                 number => json!(number.as_f64().unwrap_or_default() / 2.0),
             };
         }
-        let roce =
-            json!(Roce::from(serde_json::from_value::<Dcqcn>(config.clone()).expect("allowed values")));
+        let roce = json!(Roce::from(Dcqcn::deserialize(&config).expect("allowed values")));
         let handed_on = |(field, value): (&String, &Value)| {
             let control = &roce["congestion"]["dcqcn"];
             assert_eq!(roce.get(field).or(control.get(field)), Some(value), "{field}");
