@@ -31,6 +31,7 @@ MODULES = {
     "Topology": "topologies",
     "Transport": "transports",
     "Congestion": "congestion_controls",
+    "RateControl": "rate_controls",
     "Partition": "partitions",
     "Queue": "queues",
     "Balancer": "balancers",

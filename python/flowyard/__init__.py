@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from flowyard.parts import matrices as matrices
     from flowyard.parts import partitions as partitions
     from flowyard.parts import queues as queues
+    from flowyard.parts import rate_controls as rate_controls
     from flowyard.parts import sizes as sizes
     from flowyard.parts import topologies as topologies
     from flowyard.parts import transports as transports

@@ -1,4 +1,4 @@
-"""Names of a scenario's members for people: of TCP its congestion control, of a member in Python its class."""
+"""Names of a scenario's members for people: of TCP and RoCE their control, of a member in Python its class."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ def member_name(value: Any) -> str | None:
     ((tag, fields),) = value.items()
     if not isinstance(fields, Mapping):
         return str(tag)
-    if tag == "tcp" and (control := fields.get("congestion")):
+    if tag in ("tcp", "roce") and (control := fields.get("congestion")):
         return member_name(control)
     if tag == "python" and isinstance(name := fields.get("name"), str):
         return name

@@ -43,8 +43,10 @@ def members(definition: str) -> set[str]:
     return {name for choice in schema["oneOf"] for name in choice.get("properties", {})}
 
 
-# A page by itself; those of TCP's that have none are on its page, and prototypes have a how-to.
-TRANSPORTS = (members("Transport") | members("Congestion") | {"pias"}) - {"newreno", "reno", "python"}
+# A page by itself; those of TCP's that have none are on its page, prototypes have a how-to, and RoCE has a page
+# without a figure, of what its controls share.
+CONTROLS = members("Congestion") | members("RateControl")
+TRANSPORTS = (members("Transport") | CONTROLS | {"pias"}) - {"newreno", "reno", "python", "roce"}
 
 
 @pytest.mark.parametrize("name", sorted(TRANSPORTS))
@@ -55,7 +57,7 @@ def test_each_transport_has_a_page_with_a_figure(name):
 
 
 def test_each_page_of_a_transport_is_of_one():
-    assert {page.stem for page in (DOCS / "transports").glob("*.md")} - {"README"} == TRANSPORTS
+    assert {page.stem for page in (DOCS / "transports").glob("*.md")} - {"README", "roce"} == TRANSPORTS
 
 
 @pytest.mark.parametrize("name", sorted(members("Queue") - {"python"}))

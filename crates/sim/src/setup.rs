@@ -342,6 +342,12 @@ impl Members for Setup {
         self.transports.iter().any(|transport| transport.has_records())
     }
 
+    fn telemetry(&self) -> u32 {
+        let asks = self.transports.iter().zip(&self.places);
+        let asks = asks.filter(|(transport, _)| transport.needs().contains(&Feature::Telemetry));
+        asks.fold(0, |models, (_, (model, _))| models | 1 << model)
+    }
+
     fn queue(&self) -> queue::Model {
         self.queue.model(self.full_packet)
     }
@@ -352,7 +358,8 @@ impl Members for Setup {
     }
 
     fn committed(&self) -> Option<Rules> {
-        self.queue.committed(self.full_packet)
+        // A committed port computes a departure before it knows what waits then.
+        (self.telemetry() == 0).then(|| self.queue.committed(self.full_packet)).flatten()
     }
 
     fn acts_on_departure(&self) -> bool {

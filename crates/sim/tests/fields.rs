@@ -61,7 +61,15 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ),
     (
         "how a run is checked, done or named, not what it gives",
-        &["Dcqcn.lossless", "Run.advice", "Run.audit", "Run.memory_limit", "Run.work_limit", "Scenario.name"],
+        &[
+            "Dcqcn.lossless",
+            "Roce.lossless",
+            "Run.advice",
+            "Run.audit",
+            "Run.memory_limit",
+            "Run.work_limit",
+            "Scenario.name",
+        ],
     ),
     (
         "a file, or the form of one, which these runs have none of; tests/traffic/sizes.rs",

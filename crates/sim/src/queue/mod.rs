@@ -230,6 +230,8 @@ pub enum Feature {
     Unlimited,
     /// No port drops rate requests: it lets them pass, without payload if it must.
     Headers,
+    /// A port writes its state into packets that leave it, whatever its queue: see `engine/data/telemetry.rs`.
+    Telemetry,
 }
 
 impl Feature {
@@ -244,7 +246,13 @@ impl Feature {
             Feature::Credits => "credits",
             Feature::Unlimited => "unlimited room",
             Feature::Headers => "room for headers",
+            Feature::Telemetry => "telemetry on departure",
         }
+    }
+
+    /// Whether each port has it, whatever its queue.
+    pub fn is_everywhere(self) -> bool {
+        self == Feature::Telemetry
     }
 }
 

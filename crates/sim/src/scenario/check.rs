@@ -12,7 +12,9 @@ use super::measure::{self, Measure};
 use super::{Admit, Connection, Entry, Run};
 use crate::agent::Agent;
 use crate::balancer::{Balancer, Routing};
+use crate::engine::contract::telemetry;
 use crate::engine::run::memory::least_network_bytes;
+use crate::faults::timeline::Timeline;
 use crate::faults::{Faults, packets};
 use crate::observe::Observe;
 use crate::problem::{Problem, join, list, steps};
@@ -65,6 +67,8 @@ pub(super) fn check(document: &Value, found: &[Problem], admit: &Admit) -> (Vec<
         problems.extend(draft.routing(fabric));
         problems.extend(draft.answers(fabric));
         problems.extend(draft.too_long(fabric, &transports));
+        let asks = |transport: &Transport| transport.needs().contains(&Feature::Telemetry);
+        problems.extend(draft.telemetry(fabric, asks));
         problems.extend(draft.faults(fabric));
         problems.extend(draft.observe(fabric));
     }
@@ -219,7 +223,7 @@ impl<'a> Draft<'a> {
         let Some((_, queue)) = self.part::<Queue>("queue", Some(value)) else { return Vec::new() };
         let mut problems = own("queue", queue.name(), value, queue.problems());
         for chosen in used {
-            let lacks = |need: &&Feature| !queue.offers().contains(need);
+            let lacks = |need: &&Feature| !has(&queue, **need);
             for need in chosen.transport.needs().iter().filter(lacks) {
                 let message =
                     format!("\"{}\" has no {}, which {} needs", queue.name(), need.name(), named(chosen));
@@ -345,29 +349,64 @@ impl<'a> Draft<'a> {
         if most == usize::MAX {
             return Vec::new();
         }
+        let room =
+            |_: &str| (most, format!("packets of {at} have room for {most} links of a path"), at.clone());
+        self.over_long_paths(fabric, |at, transport| (transport.name() == agent.serves()).then(|| room(at)))
+    }
+
+    /// Packets of transports that ask for telemetry have room for that of a few ports, at few rates.
+    fn telemetry(&self, fabric: &Fabric, asks: impl Fn(&Transport) -> bool) -> Vec<Problem> {
+        let most = telemetry::HOPS + 1;
+        let room = |at: &str| {
+            let room = format!(
+                "packets of {at} have room for the telemetry of {} ports behind the host's, \
+                 {most} links in all",
+                telemetry::HOPS
+            );
+            (most, room, at.to_string())
+        };
+        let mut problems = self.over_long_paths(fabric, |at, transport| asks(transport).then(|| room(at)));
+        let rates = telemetry::rates(fabric, &Timeline::default()).len();
+        if rates > telemetry::RATES {
+            let problem = |(path, entry): (String, &'a Value)| {
+                let (at, transport) = self.transport_of(&path, entry)?;
+                let message = format!(
+                    "telemetry can tell {} rates of links apart, and the network has {rates}",
+                    telemetry::RATES
+                );
+                asks(&transport).then(|| Problem::new(join(&at, transport.name()), message))
+            };
+            problems.extend(self.entries().filter_map(problem));
+        }
+        problems
+    }
+
+    /// Entries whose packets may cross more links than they have room for: `room` says for a transport in use, which is at
+    /// that path, for how many that is, how to say so, and where.
+    fn over_long_paths(
+        &self,
+        fabric: &Fabric,
+        room: impl Fn(&str, &Transport) -> Option<(usize, String, String)>,
+    ) -> Vec<Problem> {
         let Some((links, from, to)) = routing::longest(fabric) else { return Vec::new() };
         let problem = |(path, entry): (String, &'a Value)| {
-            let (_, transport) = self.transport_of(&path, entry)?;
-            if transport.name() != agent.serves() {
-                return None;
-            }
+            let (at, transport) = self.transport_of(&path, entry)?;
+            let (most, room, at) = room(&join(&at, transport.name()), &transport)?;
             let (balancer_at, balancer) = self.balancer_of(&path, entry);
             let balancer = balancer.unwrap_or_else(|| transport.recommended_balancer());
             let longest = balancer.links_most(links);
             if longest as usize <= most {
                 return None;
             }
-            let room = format!("packets of {at} have room for {most} links of a path");
             let [from, to] = [from, to].map(|node| &fabric.nodes[node.index()].name);
             Some(match longest > links {
                 true => Problem::new(
                     balancer_at,
                     format!("{room}, and \"{}\" has paths of up to {longest}", balancer.name()),
                 ),
-                false => Problem::new(
-                    at.clone(),
-                    format!("{room}, and from \"{from}\" to \"{to}\" there are {links}"),
-                ),
+                false => {
+                    Problem::new(at, format!("{room}, and from \"{from}\" to \"{to}\" there are {links}"))
+                }
             })
         };
         self.entries().filter_map(problem).collect()
@@ -613,11 +652,58 @@ fn transports_that_keep() -> Vec<&'static str> {
     Transport::NAMES.iter().copied().filter(|name| keeps(name)).collect()
 }
 
+/// Whether ports with that queue have a feature.
+fn has(queue: &Queue, feature: Feature) -> bool {
+    feature.is_everywhere() || queue.offers().contains(&feature)
+}
+
 /// The names of the queues that offer all these features with their default settings.
 fn queues_with(features: &[Feature]) -> Vec<&'static str> {
     let offers = |name: &str| {
         let queue = Queue::deserialize(&json!({ name: {} }));
-        queue.is_ok_and(|queue| features.iter().all(|feature| queue.offers().contains(feature)))
+        queue.is_ok_and(|queue| features.iter().all(|feature| has(&queue, *feature)))
     };
     Queue::NAMES.iter().copied().filter(|name| offers(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What telemetry has to say of a scenario with that topology, if its transport asks for it.
+    fn telemetry_on(topology: Value) -> Vec<String> {
+        let traffic = json!([{ "name": "all", "arrivals": { "at-once": {} }, "matrix": "permutation",
+            "sizes": { "fixed": "1KB" } }]);
+        let document = json!({ "topology": topology, "transport": { "roce": {} }, "traffic": traffic });
+        let topology: Topology = Topology::deserialize(&document["topology"]).expect("a topology");
+        let draft = Draft { document: &document, found: &[] };
+        let problems = draft.telemetry(&topology.build(), |_| true);
+        problems.iter().map(|problem| format!("{}: {}", problem.path, problem.message)).collect()
+    }
+
+    /// Three levels of switches have five ports behind that of the host, four have seven.
+    #[test]
+    fn paths_with_more_ports_than_telemetry_has_room_for_are_refused() {
+        assert_eq!(telemetry_on(json!({ "fat-tree": { "k": 4 } })), Vec::<String>::new());
+        let four = telemetry_on(json!({ "fat-tree": { "k": 4, "levels": 4 } }));
+        let [problem] = &four[..] else { panic!("{four:?}") };
+        assert!(
+            problem.starts_with("transport.roce: packets of transport.roce have room for the telemetry of 5")
+        );
+        assert!(problem.ends_with("there are 8"), "{problem}");
+    }
+
+    #[test]
+    fn more_rates_than_telemetry_tells_apart_are_refused() {
+        let line = |rates: u64| {
+            let rates = (1..=rates).map(|gbps| json!(format!("{gbps}Gbps"))).collect::<Vec<_>>();
+            telemetry_on(json!({ "line": { "switches": rates.len() - 1, "rates": rates } }))
+        };
+        assert!(
+            line(64)
+                .iter()
+                .any(|problem| problem.contains("63 rates of links apart, and the network has 64"))
+        );
+        assert!(!line(63).iter().any(|problem| problem.contains("rates of links")));
+    }
 }

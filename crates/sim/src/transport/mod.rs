@@ -5,6 +5,7 @@
 //! and receivers of all its connections. Adding one is its file and its line in the list below; the
 //! datagram transport is the shortest example.
 
+pub mod ack;
 pub mod delivery;
 pub mod frame;
 pub mod lacking;
@@ -103,6 +104,7 @@ transports! {
     mptcp::Mptcp = "mptcp",
     parallel_tcp::ParallelTcp = "parallel-tcp",
     dcqcn::Dcqcn = "dcqcn",
+    roce::Roce = "roce",
     rcp::Rcp = "rcp",
     daq::Daq = "daq",
     d3::D3 = "d3",

@@ -219,11 +219,16 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         )
     });
     // Never data before its answers: full of data, a port then rightly starves them.
-    let dcqcn = (0u32..4, 1u32..6, 0u32..3, 0u32..3).prop_map(|(acks, stages, control, behind)| {
+    let dcqcn = (0u32..4, 1u32..6, 0u32..3, 0u32..3, flag()).prop_map(|(acks, stages, control, behind, roce)| {
         let data = control + behind;
+        let own = format!("fast_recovery = {stages}, byte_counter = \"30KB\"");
+        let (name, own) = match roce {
+            true => ("roce", format!("congestion.dcqcn = {{ {own} }}")),
+            false => ("dcqcn", own.replace(", ", "\n")),
+        };
         format!(
-            "[transport.dcqcn]\nack_every = {acks}\nfast_recovery = {stages}\ndata_class = {data}\n\
-             control_class = {control}\nbyte_counter = \"30KB\"\ncnp_interval = \"7us\"\ntimeout = \"2ms\""
+            "[transport.{name}]\nack_every = {acks}\n{own}\ndata_class = {data}\ncontrol_class = {control}\n\
+             cnp_interval = \"7us\"\ntimeout = \"2ms\""
         )
     });
     let daq = (1u32..40_000, 0u32..100_000, flag()).prop_map(|(window, target, rounds)| {

@@ -4,8 +4,8 @@
 
 use crate::common::{MS, Run, US, read, run, run_with, scenarios};
 use flowyard_sim::engine::data::finished::Status;
-use flowyard_sim::transport::dcqcn::Dcqcn;
-use flowyard_sim::transport::dcqcn::rate::Reaction;
+use flowyard_sim::transport::roce::congestion::dcqcn::{DcqcnControl, Model};
+use flowyard_sim::transport::roce::congestion::{Control, gap};
 use flowyard_sim::units::{Bytes, Rate, Time};
 
 const LINE: Rate = Rate(40_000_000_000);
@@ -14,20 +14,26 @@ fn close(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-12
 }
 
+/// A notification comes, as the sender has its control know of it.
+fn notify(rate: &mut Model, at: Time) {
+    rate.advance(at);
+    rate.on_cnp(at);
+}
+
 /// A notification halves at first, as alpha is 1; another one, soon after, once more. Without one, alpha shrinks by
 /// 1/256 for each 55 us.
 #[test]
 fn cuts_by_hand() {
-    let config = Dcqcn::default();
-    let mut rate = Reaction::new(LINE, &config);
-    assert_eq!(rate.gap(1000), Time::ZERO);
-    rate.on_notification(Time::from_us(100), &config);
+    let config = DcqcnControl::default();
+    let mut rate = Model::new(&config, LINE);
+    assert_eq!(gap(rate.rate(), 1000), Time::ZERO);
+    notify(&mut rate, Time::from_us(100));
     assert_eq!((rate.current(), rate.alpha()), (20e9, 1.0));
-    assert_eq!(rate.gap(1000), Time(400_000));
-    rate.on_notification(Time::from_us(150), &config);
+    assert_eq!(gap(rate.rate(), 1000), Time(400_000));
+    notify(&mut rate, Time::from_us(150));
     assert_eq!((rate.current(), rate.alpha()), (10e9, 1.0));
     // 120 us later: two times 55 us. By time the rate has risen twice, half the way to 20 Gbps each.
-    rate.on_notification(Time::from_us(270), &config);
+    notify(&mut rate, Time::from_us(270));
     let alpha = 255.0_f64 / 256.0 * 255.0 / 256.0;
     assert!(close(rate.current(), 17.5e9 * (1.0 - alpha / 2.0)));
     assert!(close(rate.alpha(), alpha * 255.0 / 256.0 + 1.0 / 256.0));
@@ -37,25 +43,25 @@ fn cuts_by_hand() {
 /// the sixth of each kind, hyper increase.
 #[test]
 fn rises_by_hand() {
-    let config = Dcqcn { byte_counter: Bytes(1_000_000), ..Dcqcn::default() };
-    let mut rate = Reaction::new(LINE, &config);
-    rate.on_notification(Time::ZERO, &config);
-    rate.on_notification(Time::ZERO, &config);
+    let config = DcqcnControl { byte_counter: Bytes(1_000_000), ..DcqcnControl::default() };
+    let mut rate = Model::new(&config, LINE);
+    notify(&mut rate, Time::ZERO);
+    notify(&mut rate, Time::ZERO);
     let (mut target, mut current) = (20e9, 10e9);
     for stage in 1..=8u64 {
-        rate.catch_up(Time(55 * US * stage - 1), &config);
+        rate.advance(Time(55 * US * stage - 1));
         assert!(close(rate.current(), current), "not before the time of rise {stage}");
-        rate.catch_up(Time(55 * US * stage), &config);
+        rate.advance(Time(55 * US * stage));
         target += if stage >= 5 { 50e6 } else { 0.0 };
         current = (target + current) / 2.0;
         assert!(close(rate.current(), current), "rise {stage} by time");
     }
     for stage in 1..=8u64 {
         for _ in 0..999 {
-            rate.on_sent(1000, &config);
+            rate.on_sent(1000, Time::ZERO);
         }
         assert!(close(rate.current(), current), "not before all bytes");
-        rate.on_sent(1000, &config);
+        rate.on_sent(1000, Time::ZERO);
         target += if stage > 5 { 100e6 } else { 50e6 };
         current = (target + current) / 2.0;
         assert!(close(rate.current(), current), "rise {stage} by bytes");
@@ -66,30 +72,30 @@ fn rises_by_hand() {
 /// a whole timer behind it (paper, figure 7).
 #[test]
 fn a_cut_starts_timer_and_byte_counter_anew() {
-    let config = Dcqcn { byte_counter: Bytes(10_000), ..Dcqcn::default() };
-    let mut rate = Reaction::new(LINE, &config);
-    rate.on_notification(Time::ZERO, &config);
-    (0..9).for_each(|_| rate.on_sent(1000, &config));
-    rate.on_notification(Time::from_us(50), &config);
+    let config = DcqcnControl { byte_counter: Bytes(10_000), ..DcqcnControl::default() };
+    let mut rate = Model::new(&config, LINE);
+    notify(&mut rate, Time::ZERO);
+    (0..9).for_each(|_| rate.on_sent(1000, Time::ZERO));
+    notify(&mut rate, Time::from_us(50));
     assert_eq!(rate.current(), 10e9);
-    (0..9).for_each(|_| rate.on_sent(1000, &config));
-    rate.catch_up(Time::from_us(104), &config);
+    (0..9).for_each(|_| rate.on_sent(1000, Time::ZERO));
+    rate.advance(Time::from_us(104));
     assert_eq!(rate.current(), 10e9);
-    rate.on_sent(1000, &config);
+    rate.on_sent(1000, Time::ZERO);
     assert_eq!(rate.current(), 15e9);
-    rate.catch_up(Time::from_us(105), &config);
+    rate.advance(Time::from_us(105));
     assert_eq!(rate.current(), 17.5e9);
 }
 
 #[test]
 fn the_rate_stays_between_its_bounds() {
-    let config = Dcqcn { min_rate: Rate(1_000_000_000), ..Dcqcn::default() };
-    let mut rate = Reaction::new(LINE, &config);
+    let config = DcqcnControl { min_rate: Rate(1_000_000_000), ..DcqcnControl::default() };
+    let mut rate = Model::new(&config, LINE);
     for notification in 0..20 {
-        rate.on_notification(Time::from_us(50 * notification), &config);
+        notify(&mut rate, Time::from_us(50 * notification));
     }
     assert_eq!(rate.current(), 1e9);
-    rate.catch_up(Time(1_000 * MS), &config);
+    rate.advance(Time(1_000 * MS));
     assert!(rate.current() <= 40e9 && rate.current() > 0.99 * 40e9);
 }
 
@@ -316,4 +322,42 @@ fn a_run_whose_answers_starve_stalls() {
         [run]\nstall = \"30ms\"\nwork_limit = 1000000\n");
     assert_eq!(run.status(), Status::Stalled);
     assert!(run.counters().timeouts > 0 && run.counters().drops == 0);
+}
+
+/// The two spellings are one protocol: with all fields set, in an incast that marks and pauses, flows and links have the
+/// same tables but for the transport's name.
+#[test]
+fn dcqcn_by_either_spelling_is_the_same() {
+    let own = "g = 0.01\ninitial_alpha = 0.9\nalpha_timer = \"40us\"\nrate_timer = \"30us\"\nbyte_counter = \"20KB\"\n\
+               fast_recovery = 3\nrate_ai = \"70Mbps\"\nrate_hai = \"150Mbps\"\nmin_rate = \"50Mbps\"\n";
+    let shared = "payload = \"900B\"\nack_every = 2\ncnp_interval = \"20us\"\ndata_class = 2\ncontrol_class = 1\n\
+                  timeout = \"1ms\"\n";
+    let traffic = "topology.single-switch = { hosts = 9, rate = \"40Gbps\" }\nqueue.lossless.xoff = \"50KB\"\n\
+                   [[traffic]]\nname = \"incast\"\narrivals.at-once = {}\nmatrix.incast = { senders = 8 }\n\
+                   sizes.fixed = \"500KB\"\n";
+    let runs = [
+        format!("{traffic}[transport.dcqcn]\n{own}{shared}"),
+        format!("{traffic}[transport.roce]\n{shared}[transport.roce.congestion.dcqcn]\n{own}"),
+        format!("{traffic}[transport]\ndcqcn = {{}}"),
+        format!("{traffic}[transport]\nroce = {{}}"),
+        format!("{traffic}[transport]\nroce.congestion = \"dcqcn\""),
+    ]
+    .map(|text| {
+        let run = run(&text);
+        assert!(run.counters().marks > 0 && run.counters().pauses > 0);
+        let mut flows = run.0.flows.clone();
+        flows.columns.retain(|column| column.definition.name != "transport");
+        (flows, run.0.links.clone(), run.counters().events, run.end())
+    });
+    assert_eq!(runs[0], runs[1]);
+    assert!(runs[2] == runs[3] && runs[3] == runs[4]);
+    assert!(runs[0] != runs[2]);
+}
+
+/// Without acknowledgements but the last a control has nothing to act on; DCQCN needs none.
+#[test]
+fn dcqcn_needs_no_acknowledgements() {
+    let text = "topology.single-switch = {}\n[transport.roce]\nack_every = 0\n[[traffic]]\nname = \"a\"\n\
+                arrivals.at-once = {}\nmatrix = \"permutation\"\nsizes.fixed = \"1KB\"";
+    assert!(read(text).is_ok());
 }

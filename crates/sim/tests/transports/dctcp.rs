@@ -6,6 +6,7 @@ use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::contract::observer::{Arrival, Observer, View};
 use flowyard_sim::engine::contract::packet::flag;
 use flowyard_sim::ids::LinkId;
+use flowyard_sim::transport::ack;
 use flowyard_sim::transport::frame::{Frame, TcpFrame};
 use flowyard_sim::transport::tcp::congestion::dctcp::{Dctcp, Reduce};
 use flowyard_sim::transport::tcp::congestion::{
@@ -44,7 +45,8 @@ fn alpha(model: &Model) -> f64 {
 
 /// An acknowledgement of `acked` segments, the last of them the `una`th, when `next` segments have been sent.
 fn echoed(model: &mut Model, acked: u64, una: u64, next: u64, marked: bool) -> Answer {
-    model.on_echo(&Ack { acked: acked * MSS, marked, una: una * MSS, next: next * MSS, ..Ack::default() })
+    let common = ack::Ack { acked: acked * MSS, marked, una: una * MSS, next: next * MSS, ..Default::default() };
+    model.on_echo(&Ack { common, ..Ack::default() })
 }
 
 /// RFC 8257, 3.3: the first window of data ends with the first acknowledgement, each further one with the first

@@ -3,7 +3,7 @@
 //!
 //! Dukkipati and McKeown, "Why flow-completion time is the right metric for congestion control", CCR 2006.
 
-use flowyard_sim::engine::finished::Status;
+use flowyard_sim::engine::data::finished::Status;
 
 use crate::common::{MS, PACKET, Run, US, run, run_with};
 use crate::racks;

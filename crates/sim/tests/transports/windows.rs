@@ -1,6 +1,7 @@
 //! TCP's window, call by call: its growth, its reduction by a loss or a mark, and when it counts as used.
 
 use flowyard_sim::transport::source::Messages;
+use flowyard_sim::transport::ack;
 use flowyard_sim::transport::tcp::congestion::{
     Ack, Cause, Congestion, CongestionEvent, Control, Model, Progress, Window,
 };
@@ -25,7 +26,7 @@ const WINDOW: Window = Window {
 
 /// An acknowledgement of so many bytes by which the window may grow.
 fn ack(acked: u64) -> Ack {
-    Ack { acked, may_grow: true, ..Ack::default() }
+    Ack { common: ack::Ack { acked, ..Default::default() }, may_grow: true, ..Ack::default() }
 }
 
 fn new_reno() -> Model {

@@ -99,6 +99,17 @@ fn windows() -> Vec<Variation> {
             ],
         ),
         (
+            "DcqcnControl.rate_hai",
+            "single-switch-roce-incast",
+            vec![
+                ("/traffic/0/sizes/fixed", json!("1MB")),
+                ("/traffic/0/transport/roce/congestion/dcqcn/rate_timer", json!("20us")),
+                ("/traffic/0/transport/roce/congestion/dcqcn/byte_counter", json!("3KB")),
+                ("/traffic/0/transport/roce/congestion/dcqcn/fast_recovery", json!(1)),
+                ("/traffic/0/transport/roce/congestion/dcqcn/rate_ai", json!("10Mbps")),
+            ],
+        ),
+        (
             "Daq.load_limit",
             "single-switch-daq-incast",
             vec![

@@ -10,6 +10,7 @@ use crate::engine::data::conn::{Conn, ReceiverEnd, SenderEnd};
 use crate::engine::data::credit::Word;
 use crate::engine::data::event::Owner;
 use crate::engine::data::packet::{Header, Packet, Record, flag};
+use crate::engine::data::telemetry::{Stamps, Telemetry};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::topology::{Fabric, Link, Node};
@@ -39,6 +40,8 @@ pub struct FakeHost {
     pub finished: Vec<ConnId>,
     /// The record of the packet that has just arrived or is sent next.
     pub record: Record,
+    /// The transports whose packets ports write into: see [`Host::telemetry`].
+    pub stamps: Stamps,
     /// Reports to the controller.
     pub reports: Vec<Report>,
     /// Connections whose receiver has been notified that they were given up.
@@ -65,6 +68,7 @@ impl FakeHost {
             completed: Vec::new(),
             finished: Vec::new(),
             record: Record::default(),
+            stamps: Stamps::default(),
             reports: Vec::new(),
             given_up: Vec::new(),
         };
@@ -273,6 +277,10 @@ impl Host for FakeHost {
 
     fn record(&mut self) -> &mut Record {
         &mut self.record
+    }
+
+    fn telemetry(&self, created_at: Time) -> Telemetry {
+        self.stamps.read(&self.record, created_at)
     }
 
     fn send(&mut self, packet: Packet) {

@@ -8,6 +8,7 @@ use crate::engine::data::conn::{Conn, ReceiverEnd, SenderEnd};
 use crate::engine::data::credit::Word;
 use crate::engine::data::event::Owner;
 use crate::engine::data::packet::{Header, Packet, Record, flag};
+use crate::engine::data::telemetry::Telemetry;
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::units::{Rate, Time};
@@ -138,6 +139,10 @@ pub trait Host {
     /// which has just arrived, until it is written anew; every packet sent takes the values of that moment. A
     /// reply so carries the record of the packet that it replies to.
     fn record(&mut self) -> &mut Record;
+
+    /// The state of the ports on the way of a data packet that was made then and that the packet that has just arrived
+    /// answers; empty unless the transport asks ports for it.
+    fn telemetry(&self, created_at: Time) -> Telemetry;
 
     /// Sends a packet at once, ahead of data that waits for its turn: for acknowledgements, pulls and other control packets.
     fn send(&mut self, packet: Packet);

@@ -42,6 +42,10 @@ pub trait Members: Sync {
     /// Whether packets have records: see [`Record`](crate::engine::data::packet::Record).
     fn has_records(&self) -> bool;
 
+    /// The models of transports into whose packets' records ports write, a bit each: see `engine/data/telemetry.rs`. No port may
+    /// then be committed.
+    fn telemetry(&self) -> u32;
+
     /// An empty queue at a switch's port.
     fn queue(&self) -> Self::Queue;
 

@@ -12,4 +12,4 @@ pub mod members;
 pub mod observer;
 pub mod path;
 
-pub use super::data::{conn, credit, event, gate, numbers, packet, paths, ring, rules};
+pub use super::data::{conn, credit, event, gate, numbers, packet, paths, ring, rules, telemetry};

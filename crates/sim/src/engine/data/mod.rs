@@ -15,3 +15,4 @@ pub mod port;
 pub mod progress;
 pub mod ring;
 pub mod rules;
+pub mod telemetry;

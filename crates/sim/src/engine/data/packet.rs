@@ -1,5 +1,7 @@
 //! Packets: one cache line each, in one arena, named by a 32-bit index.
 
+use super::port::Port;
+use super::telemetry::Stamps;
 use crate::ids::{ConnId, LinkId, NodeId, PacketId};
 use crate::units::Time;
 
@@ -36,7 +38,8 @@ pub struct Packet {
 
 /// A packet's record beyond its header, where a transport of the run uses one: another cache line.
 ///
-/// It belongs to the transport and, if it has one, to its agent (`engine/contract/agent.rs`): both define the words.
+/// It belongs to the transport and, if it has one, to its agent (`engine/contract/agent.rs`): both define the words. Or
+/// ports write their state into it (`engine/data/telemetry.rs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Record(pub [u64; 8]);
@@ -100,12 +103,14 @@ pub struct Arena {
     /// By slot; none unless packets have records.
     records: Vec<Record>,
     has_records: bool,
+    /// The packets into whose records ports write.
+    pub stamps: Stamps,
 }
 
 impl Arena {
-    /// One in which each packet has a record, or none.
-    pub fn new(has_records: bool) -> Arena {
-        Arena { has_records, ..Arena::default() }
+    /// One in which each packet has a record, or none; ports write into some.
+    pub fn new(has_records: bool, stamps: Stamps) -> Arena {
+        Arena { has_records, stamps, ..Arena::default() }
     }
 
     /// Whether packets have records.
@@ -118,6 +123,15 @@ impl Arena {
     #[inline]
     pub fn record(&mut self, id: PacketId) -> &mut Record {
         &mut self.records[id.index()]
+    }
+
+    /// A packet leaves the port of a link then, which writes its state into the packet's record if that is to have it.
+    #[inline(never)]
+    pub fn stamp(&mut self, id: PacketId, port: (LinkId, &Port), at: Time) {
+        let packet = &self.slots[id.index()];
+        if self.stamps.is_due(packet) {
+            self.stamps.write(&mut self.records[id.index()], packet, port, at);
+        }
     }
 
     /// A packet and its record.

@@ -55,6 +55,8 @@ pub struct Port {
     pub timer_set: bool,
     /// One more than the part of the run in which the link ends; 0 if that is this one.
     pub remote: u8,
+    /// Whether it writes its state into records of packets that leave it: see `engine/data/telemetry.rs`.
+    pub stamps: bool,
 
     /// What it can do at present.
     pub rate: Rate,
@@ -140,6 +142,7 @@ impl Port {
             frame_waits: false,
             timer_set: false,
             remote: 0,
+            stamps: false,
             lookahead: Time::ZERO,
             area: 0,
             bytes_max: 0,

@@ -14,6 +14,7 @@ use crate::engine::data::packet::{Arena, Record};
 use crate::engine::data::paths::Paths;
 use crate::engine::data::plan::Parts;
 use crate::engine::data::port::{Departures, Losses, Port};
+use crate::engine::data::telemetry::{self, Stamps};
 use crate::engine::network::Network;
 use crate::faults::link::LinkFault;
 use crate::faults::timeline::{LinkState, nominal};
@@ -74,6 +75,7 @@ impl<'a, M: Members> Network<'a, M> {
             _ => PortQueue::Serviced(parts.members.queue()),
         };
         let credits = parts.members.credits();
+        let asks = parts.members.telemetry();
         let port_of = |id: LinkId, link: &Link, rank| {
             let mut port = Port::new(link, rank);
             // A packet that is dropped, or a port that is told to go on, is an act of its instant.
@@ -93,6 +95,7 @@ impl<'a, M: Members> Network<'a, M> {
             };
             port.fault = fault_of.get(&id).map(fault);
             port.paused = credits.paused_at_first(id);
+            port.stamps = asks != 0;
             port
         };
         let egress_of = |(at, (link, rank)): (usize, (&Link, u32))| Egress {
@@ -104,7 +107,10 @@ impl<'a, M: Members> Network<'a, M> {
         Network {
             now: Time::ZERO,
             calendar: Calendar::new(parts.agenda, Ties::new(parts.ties, seed, replica)),
-            arena: Arena::new(parts.members.has_records()),
+            arena: Arena::new(
+                parts.members.has_records(),
+                Stamps::new(asks, telemetry::rates(fabric, parts.faults)),
+            ),
             links: Links::new(&link_ranks),
             egress: fabric.links.iter().zip(link_ranks).enumerate().map(egress_of).collect(),
             ends: fabric.links.iter().map(|link| link.to).collect(),

@@ -9,6 +9,7 @@ use crate::engine::data::conn::{Conn, ReceiverEnd, SenderEnd};
 use crate::engine::data::credit::Word;
 use crate::engine::data::event::Owner;
 use crate::engine::data::packet::{Header, Packet, Record, flag};
+use crate::engine::data::telemetry::Telemetry;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::routing::dag::Dag;
@@ -168,6 +169,10 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     #[inline]
     fn record(&mut self) -> &mut Record {
         &mut self.net.record
+    }
+
+    fn telemetry(&self, created_at: Time) -> Telemetry {
+        self.net.arena.stamps.read(&self.net.record, created_at)
     }
 
     #[inline]

@@ -104,6 +104,9 @@ pub fn start(cx: &mut PortContext, packet: Queued, at: Time) {
     if cx.port.lookahead == Time::ZERO && cx.arena[packet.id].ingress == LinkId::NONE {
         cx.arena[packet.id].wire_at = at;
     }
+    if cx.port.stamps {
+        cx.arena.stamp(packet.id, (cx.link, cx.port), at);
+    }
     cx.port.wire_bytes = packet.size;
     let (_, arrival) = cx.port.transmit(at, packet.size);
     let mut event = arrival_event(cx.port, arrival, packet.id);

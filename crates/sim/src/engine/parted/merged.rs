@@ -269,7 +269,7 @@ mod tests {
                     let before = part.net.paths.bytes();
                     part.net.paths.intern(&[id]);
                     let counts = part.net.paths.bytes() > before;
-                    assert_eq!(counts, run.cut.of(link.from) == at, "link {id} in part {at}");
+                    assert_eq!(counts, run.partition.of(link.from) == at, "link {id} in part {at}");
                 }
             }
         });

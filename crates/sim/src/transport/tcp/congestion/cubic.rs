@@ -218,7 +218,7 @@ impl Control for Model {
 mod tests {
     use super::*;
     use crate::transport::source::Messages;
-    use crate::transport::tcp::congestion::fixtures::{MSS, event, window};
+    use crate::transport::tcp::congestion::fixtures::{MSS, acked_segment, event, window};
 
     fn lose(model: &mut Model, window: &mut Window, cause: Cause) {
         window.flight = window.cwnd;
@@ -232,7 +232,7 @@ mod tests {
 
     /// An acknowledgement of a segment at that time, with a round trip of no length, so that W_cubic(t + RTT) is W_cubic(t).
     fn ack(ms: f64) -> Ack {
-        Ack { acked: MSS, now: Time((ms * 1e9) as u64), may_grow: true, ..Ack::default() }
+        Ack { may_grow: true, ..acked_segment(Time((ms * 1e9) as u64), Time::ZERO) }
     }
 
     fn acknowledge(model: &mut Model, window: &mut Window, ack: &Ack) {
@@ -374,10 +374,12 @@ mod tests {
             let mut model = Model::new(&Cubic { reno_friendly: false, ..Cubic::default() });
             let mut window = window(1000);
             lose(&mut model, &mut window, LOSS);
-            let ack =
-                |ms| Ack { rtt: Time::from_us(50_000), smoothed_rtt: smoothed, may_grow: false, ..ack(ms) };
-            acknowledge(&mut model, &mut window, &ack(0.0));
-            acknowledge(&mut model, &mut window, &Ack { may_grow: true, ..ack(10_000.0) });
+            let ack = |ms: u64| Ack {
+                smoothed_rtt: smoothed,
+                ..acked_segment(Time::from_us(1000 * ms), Time::from_us(50_000))
+            };
+            acknowledge(&mut model, &mut window, &ack(0));
+            acknowledge(&mut model, &mut window, &Ack { may_grow: true, ..ack(10_000) });
             let since = 10.0 + ahead - libm::cbrt(750.0);
             let target = 0.4 * since * since * since + 1000.0;
             let found = (window.cwnd as f64 + model.fraction) / MSS as f64 - 700.0;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::new_reno::{self, NewReno};
 use super::{Ack, Answer, Cause, CongestionEvent, Control, Recovery, Settings, Step, Window};
+use crate::transport::ack;
 use crate::transport::tcp::ecn::Echo;
 
 /// DCTCP: marks shrink the window in proportion to the share of bytes that are marked (RFC 8257).
@@ -136,7 +137,7 @@ impl Control for Model {
     /// The estimate is brought up to date before an echo is answered, in the order of RFC 8257, 3.3.
     #[inline]
     fn on_echo(&mut self, ack: &Ack) -> Answer {
-        let &Ack { acked, marked, una, next, .. } = ack;
+        let ack::Ack { acked, marked, una, next, .. } = ack.common;
         self.acked += acked;
         self.marked += if marked { acked } else { 0 };
         let ended = una > self.window_end;

@@ -3,8 +3,11 @@
 //! A member has a configuration and a `Model`, its state for one connection. The defaults of [`Control`] are
 //! RFC 5681; a member overrides its differences.
 
+use std::ops::Deref;
+
 use crate::problem::Problem;
 use crate::register::{dispatch, register};
+use crate::transport::ack;
 use crate::transport::source::Messages;
 use crate::transport::tcp::ecn::Echo;
 use crate::transport::tcp::{Growth, Halves};
@@ -216,33 +219,29 @@ impl Window {
 }
 
 /// An acknowledgement and the state of its connection: of new data or a duplicate, in fast recovery or outside.
+///
+/// Its `rtt` is that of the first of several segments (RFC 7323, section 4), and exact for each acknowledgement, whatever
+/// `timestamps` is, which is for the retransmission timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
-    /// Bytes that it acknowledges; 0: a duplicate.
-    pub acked: u64,
-    /// When it arrives.
-    pub now: Time,
-    /// Time since the transmission of the segment that it acknowledges; of several segments, the first (RFC
-    /// 7323, section 4). It is exact for each acknowledgement, whatever `timestamps` is, which is for the
-    /// retransmission timer.
-    pub rtt: Time,
+    /// What it has in common with other transports' acknowledgements; its fields are read as this struct's own.
+    pub common: ack::Ack,
     /// The retransmission timer's estimate (SRTT of RFC 6298); none before the first sample.
     pub smoothed_rtt: Option<Time>,
-    /// Bytes sent and not acknowledged before this acknowledgement.
-    pub in_flight: u64,
     /// Whether the data at hand or the receive window, and not the congestion window, limits the bytes in flight
     /// (RFC 9438, 5.8). Bytes that the window allows and that wait for the host's wire count as in flight.
     pub app_limited: bool,
-    /// Whether it echoes a mark (ECE).
-    pub marked: bool,
     /// Whether the window may grow by it: it does not echo a mark, and `window_validation` allows it.
     pub may_grow: bool,
-    /// Everything before this byte is acknowledged, with it.
-    pub una: u64,
-    /// Everything before this byte has been sent.
-    pub next: u64,
-    /// Hops that the acknowledgement has taken.
-    pub hops: u8,
+}
+
+impl Deref for Ack {
+    type Target = ack::Ack;
+
+    #[inline]
+    fn deref(&self) -> &ack::Ack {
+        &self.common
+    }
 }
 
 /// Where fast recovery stands after an acknowledgement of new data.
@@ -401,6 +400,11 @@ mod fixtures {
             counted: 0,
             after_timeout: false,
         }
+    }
+
+    /// The acknowledgement of a segment, by which the window may not grow.
+    pub fn acked_segment(now: Time, rtt: Time) -> Ack {
+        Ack { common: ack::Ack { acked: MSS, now, rtt, ..ack::Ack::default() }, ..Ack::default() }
     }
 
     /// A sign of congestion at that time, on a flow without a deadline.

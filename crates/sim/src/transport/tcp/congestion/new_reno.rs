@@ -70,6 +70,7 @@ impl Control for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::ack;
     use crate::transport::tcp::congestion::fixtures::window;
 
     /// RFC 6582, 3.2, step 3, by hand: in recovery with a window of 10 segments a partial acknowledgement of 3 leaves
@@ -81,7 +82,8 @@ mod tests {
             [(10_000, 3_000, 8_000), (10_000, 400, 9_600), (10_000, 1_000, 10_000), (3_000, 8_000, 2_000)]
         {
             let mut window = Window { cwnd, ssthresh: 5_000, ..window(12) };
-            let ack = Ack { acked, in_flight: window.flight, ..Ack::default() };
+            let common = ack::Ack { acked, in_flight: window.flight, ..ack::Ack::default() };
+            let ack = Ack { common, ..Ack::default() };
             let recovery = Recovery { full: false, first_partial: true };
             assert!(matches!(
                 control.on_recovery_ack(&mut window, &ack, recovery),

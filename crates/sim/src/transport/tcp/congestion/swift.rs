@@ -271,7 +271,7 @@ impl Control for Model {
 mod tests {
     use super::*;
     use crate::transport::source::Messages;
-    use crate::transport::tcp::congestion::fixtures::{MSS, event, window};
+    use crate::transport::tcp::congestion::fixtures::{MSS, acked_segment, event, window};
 
     /// Targets of 20 us without hops and flow scaling, with which delays are easy to compare.
     fn plain() -> Swift {
@@ -281,7 +281,7 @@ mod tests {
     /// The acknowledgement of a segment at so many microseconds, with a delay of so many.
     fn acknowledge(model: &mut Model, window: &mut Window, at: u64, delay: u64) {
         let (now, rtt) = (Time::from_us(at), Time::from_us(delay));
-        let ack = Ack { acked: MSS, now, rtt, may_grow: true, ..Ack::default() };
+        let ack = Ack { may_grow: true, ..acked_segment(now, rtt) };
         model.on_ack(window, &ack, &mut Messages::default());
     }
 
@@ -331,7 +331,7 @@ mod tests {
         acknowledge(&mut model, &mut window, 100, 19);
         close(model.segments(&window), 1.25);
         // One by which it may not grow does not let it.
-        let refused = Ack { acked: MSS, now: Time::from_us(101), rtt: Time::from_us(19), ..Ack::default() };
+        let refused = acked_segment(Time::from_us(101), Time::from_us(19));
         model.on_ack(&mut window, &refused, &mut Messages::default());
         close(model.segments(&window), 1.25);
     }

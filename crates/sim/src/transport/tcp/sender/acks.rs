@@ -4,6 +4,7 @@ use super::Sender;
 use crate::engine::contract::host::Host;
 use crate::engine::contract::packet::Packet;
 use crate::ids::ConnId;
+use crate::transport::ack;
 use crate::transport::source::Source;
 use crate::transport::tcp::congestion::{Ack, Cause, Control, Recovery, Siblings, Step};
 use crate::transport::tcp::reduction::Reduction;
@@ -53,7 +54,7 @@ impl Sender {
             self.limited = 0;
             self.sample_round_trip(packet, config, cx);
             ack.smoothed_rtt = self.rtt.smoothed();
-            ack.next = self.next_seq;
+            ack.common.next = self.next_seq;
             let mut restart_timer = true;
             let grows = !self.heard.listens || self.on_echo(&ack, source);
             if self.recovering {
@@ -92,18 +93,21 @@ impl Sender {
     #[inline]
     fn ack(&self, packet: &Packet, source: &impl Source, now: Time) -> Ack {
         let at_hand = self.end_seq - self.una_seq + source.left();
-        Ack {
+        let common = ack::Ack {
             acked: packet.header.ack - self.una_seq,
             now,
             rtt: now - Time(packet.header.seq),
-            smoothed_rtt: self.rtt.smoothed(),
             in_flight: self.window.flight,
-            app_limited: at_hand.min(u64::from(self.window.most)) + self.window.mss <= self.window.cwnd,
             marked: packet.header.kind & kind::ECE != 0,
-            may_grow: false,
             una: packet.header.ack,
             next: self.next_seq,
             hops: packet.hops,
+        };
+        Ack {
+            common,
+            smoothed_rtt: self.rtt.smoothed(),
+            app_limited: at_hand.min(u64::from(self.window.most)) + self.window.mss <= self.window.cwnd,
+            may_grow: false,
         }
     }
 

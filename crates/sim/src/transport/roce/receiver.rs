@@ -1,7 +1,7 @@
-//! The receiving end: packets in their order, acknowledgements, and notifications of marks (the paper's notification
-//! point).
+//! The receiving end: packets in their order, acknowledgements, and notifications of marks (the notification point of
+//! DCQCN's paper).
 
-use super::{Dcqcn, kind};
+use super::{Config, kind};
 use crate::engine::contract::host::{Host, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::units::Time;
@@ -17,29 +17,34 @@ pub struct Receiver {
     told: bool,
     /// No notification before this time.
     notify_at: Time,
+    /// Whether data has been marked since the last acknowledgement.
+    marked: bool,
 }
 
 impl Receiver {
     /// A packet of data.
-    pub fn on_packet(&mut self, packet: &Packet, config: &Dcqcn, cx: &mut impl Host) {
+    pub fn on_packet(&mut self, packet: &Packet, config: &Config, cx: &mut impl Host) {
         let Header { kind, number, len, .. } = packet.header;
         let now = cx.now();
         cx.note_arrival(packet);
-        if packet.has(flag::CE) && now >= self.notify_at {
-            self.notify_at = now.saturating_add(config.cnp_interval);
-            self.answer(packet, kind::CNP, config.cnp_bytes.0, config, cx);
+        if packet.has(flag::CE) {
+            self.marked = true;
+            if config.signals.notifications && now >= self.notify_at {
+                self.notify_at = now.saturating_add(config.cnp_interval);
+                self.answer(packet, kind::CNP, config.cnp_bytes.0, config, cx);
+            }
         }
         if number > self.expected {
             // Out-of-order packets are discarded; one report is enough.
             if !self.told {
                 self.told = true;
-                self.answer(packet, kind::NAK, config.ack_bytes.0, config, cx);
+                self.acknowledge(packet, kind::NAK, config, cx);
             }
             return;
         }
         if number < self.expected {
             // The sender has gone back further than it had to: the acknowledgement may be lost.
-            return self.answer(packet, kind::ACK, config.ack_bytes.0, config, cx);
+            return self.acknowledge(packet, kind::ACK, config, cx);
         }
         self.expected += 1;
         self.told = false;
@@ -50,13 +55,20 @@ impl Receiver {
             cx.completed(packet.conn);
         }
         if last || config.ack_every != 0 && self.expected.is_multiple_of(config.ack_every) {
-            self.answer(packet, kind::ACK, config.ack_bytes.0, config, cx);
+            self.acknowledge(packet, kind::ACK, config, cx);
         }
     }
 
-    fn answer(&self, packet: &Packet, kind: u8, size: u64, config: &Dcqcn, cx: &mut impl Host) {
+    /// Sends an ACK or a NAK, which echoes marks.
+    fn acknowledge(&mut self, packet: &Packet, kind: u8, config: &Config, cx: &mut impl Host) {
+        let echo = if std::mem::take(&mut self.marked) { kind::MARKED } else { 0 };
+        self.answer(packet, kind | echo, config.ack_bytes.0, config, cx);
+    }
+
+    fn answer(&self, packet: &Packet, kind: u8, size: u64, config: &Config, cx: &mut impl Host) {
+        let class = config.control_class as u8;
         let header =
-            Header { kind, class: config.control_class as u8, number: self.expected, ..Header::default() };
+            Header { kind, class, number: self.expected, seq: packet.created_at.0, ..Header::default() };
         cx.send_control(packet.conn, Toward::Sender, size as u32, header);
     }
 }

@@ -1,0 +1,275 @@
+//! RoCEv2: RDMA over Ethernet, at the rate of a congestion control of one's choice.
+//!
+//! Reliability is go-back-N by packet numbers (InfiniBand architecture specification, volume 1, section 9.7): the receiver
+//! (`receiver`) discards packets that are out of order and reports a missing one, the sender (`sender`) goes back to it.
+//! Packets are sent one by one at the rate of the flow's control, as long as its window, if it has one, is open. The
+//! controls, such as DCQCN, are in `congestion`.
+
+pub mod congestion;
+mod receiver;
+mod sender;
+
+use std::ops::Deref;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::congestion::{Begin, RateControl, Signals};
+use self::receiver::Receiver;
+use self::sender::{PACE, RETRANSMIT, Sender};
+use super::{Framing, Settings, audit_ranges};
+use crate::advice::Advice;
+use crate::balancer::Balancer;
+use crate::balancer::per_flow::PerFlow;
+use crate::derived::Longest;
+use crate::engine::contract::conn::Conn;
+use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Start};
+use crate::engine::contract::packet::Packet;
+use crate::ids::ConnId;
+use crate::problem::{Problem, within};
+use crate::queue::lossless::Lossless;
+use crate::queue::{Feature, Queue};
+use crate::topology::Fabric;
+use crate::units::{Bytes, Time};
+
+/// RoCEv2 with a congestion control of one's choice: go-back-N, and packets sent one by one at a rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Roce {
+    /// Reaction of the rate to congestion.
+    pub congestion: RateControl,
+    /// Payload of a full packet. The HPCC simulator: 1000 B; InfiniBand allows 256 B to 4096 B.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
+    pub payload: Bytes,
+    /// Bytes of a data packet besides its payload: Ethernet with its check sequence 18, IPv4 20, UDP 8, the base
+    /// transport header 12, the invariant check 4.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
+    pub header_bytes: Bytes,
+    /// Bytes of an acknowledgement: the same, and an extended header of 4.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
+    pub ack_bytes: Bytes,
+    /// Bytes of a congestion notification packet: the same, and 16 that are reserved (RoCEv2, annex A17).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
+    pub cnp_bytes: Bytes,
+    /// One acknowledgement for so many packets, and one for the last; 0: only for the last.
+    #[schemars(range(max = 1_000_000))]
+    pub ack_every: u32,
+    /// The receiver sends at most one notification in this time for each flow.
+    pub cnp_interval: Time,
+    /// Class of data packets.
+    #[schemars(range(max = 7))]
+    pub data_class: u32,
+    /// Class of acknowledgements and notifications; 0 goes first.
+    #[schemars(range(max = 7))]
+    pub control_class: u32,
+    /// Without an acknowledgement of new data for so long, all packets from the first unacknowledged one are
+    /// retransmitted: 4.096 us times 2 to the power of 14.
+    #[schemars(extend("x-minimum" = "1us"))]
+    pub timeout: Time,
+    /// Whether it requires ports that do not drop; else any ports that mark are accepted.
+    pub lossless: bool,
+}
+
+impl Default for Roce {
+    fn default() -> Self {
+        Roce {
+            congestion: RateControl::default(),
+            payload: Bytes(1000),
+            header_bytes: Bytes(62),
+            ack_bytes: Bytes(66),
+            cnp_bytes: Bytes(78),
+            ack_every: 1,
+            cnp_interval: Time::from_us(50),
+            data_class: 1,
+            control_class: 0,
+            timeout: Time(67_108_864_000),
+            lossless: true,
+        }
+    }
+}
+
+impl Settings for Roce {
+    fn problems(&self) -> Vec<Problem> {
+        let own = within(format!("congestion.{}", self.congestion.name()), self.congestion.problems());
+        let unanswered = (self.ack_every == 0 && self.congestion.signals().acks).then(|| {
+            let message = format!(
+                "0 acknowledges the last packet only, and the control \"{}\" acts on acknowledgements",
+                self.congestion.name()
+            );
+            Problem::new("ack_every", message).with_hint(Some("use 1 or more".into()))
+        });
+        own.chain(unanswered).collect()
+    }
+
+    fn needs(&self) -> &'static [Feature] {
+        use Feature::{Ecn, Lossless, Telemetry};
+        let Signals { telemetry, .. } = self.congestion.signals();
+        match (self.congestion.signals().needs_marks(), self.lossless, telemetry) {
+            (true, true, true) => &[Ecn, Lossless, Telemetry],
+            (true, true, false) => &[Ecn, Lossless],
+            (true, false, true) => &[Ecn, Telemetry],
+            (true, false, false) => &[Ecn],
+            (false, true, true) => &[Lossless, Telemetry],
+            (false, true, false) => &[Lossless],
+            (false, false, true) => &[Telemetry],
+            (false, false, false) => &[],
+        }
+    }
+
+    fn has_records(&self) -> bool {
+        self.congestion.signals().telemetry
+    }
+
+    fn classifies_by(&self) -> Option<&'static str> {
+        Some("data_class")
+    }
+
+    fn recommended_queue(&self) -> Queue {
+        Lossless::default().into()
+    }
+
+    fn recommended_balancer(&self) -> Balancer {
+        PerFlow {}.into()
+    }
+
+    fn full_packet(&self) -> u64 {
+        self.payload.0 + self.header_bytes.0
+    }
+
+    fn answer_bytes(&self) -> u64 {
+        self.ack_bytes.0
+    }
+
+    fn framing(&self) -> Option<Framing> {
+        Some(Framing { payload: self.payload.0, header: self.header_bytes.0, pad_last: false })
+    }
+
+    fn longest_timeout(&self) -> Time {
+        self.timeout
+    }
+
+    /// Acknowledgements that queue behind data: where data fills a port in both directions, they starve, and
+    /// all packets are retransmitted.
+    fn advice(&self, path: &str, _longest: &Longest) -> Vec<Advice> {
+        let advice = || Advice {
+            path: format!("{path}.control_class"),
+            message: format!(
+                "acknowledgements and notifications are of class {}, behind data of class {}: a port that is full of data \
+                 never lets them through",
+                self.control_class, self.data_class
+            ),
+            write: format!("{path}.control_class = 0"),
+        };
+        (self.control_class > self.data_class).then(advice).into_iter().collect()
+    }
+
+    fn answers(&self) -> f64 {
+        if self.ack_every == 0 { 0.0 } else { 1.0 / f64::from(self.ack_every) }
+    }
+}
+
+/// Values of `Header::kind`. Data: `number` and `seq` are the packet's place in its connection, in packets
+/// and bytes. The others: `number` is the packet that the receiver expects next, `seq` the time at which the data packet
+/// was made that they answer.
+mod kind {
+    pub const DATA: u8 = 0;
+    /// Data with which the flow ends.
+    pub const LAST: u8 = 1;
+    pub const ACK: u8 = 2;
+    /// A packet was missing.
+    pub const NAK: u8 = 3;
+    /// Congestion notification.
+    pub const CNP: u8 = 4;
+    /// Bit of an ACK or NAK: data has been marked since the one before.
+    pub const MARKED: u8 = 16;
+}
+
+/// A configuration, and the signals that its control reads.
+#[derive(Clone, Debug)]
+struct Config {
+    roce: Roce,
+    signals: Signals,
+}
+
+impl Deref for Config {
+    type Target = Roce;
+
+    #[inline]
+    fn deref(&self) -> &Roce {
+        &self.roce
+    }
+}
+
+/// All connections of a run, with controls of a kind: those of the list, or that of a test.
+pub struct Connections<C> {
+    configs: Configs<Config>,
+    senders: Ends<Sender<C>>,
+    receivers: Ends<Receiver>,
+}
+
+/// All connections of a run.
+pub type Model = Connections<congestion::Model>;
+
+impl<C> Connections<C> {
+    pub(super) fn new(configs: Vec<impl Into<Roce>>, _fabric: &Fabric) -> Connections<C> {
+        let config = |roce: Roce| Config { signals: roce.congestion.signals(), roce };
+        let configs = configs.into_iter().map(|configured| config(configured.into())).collect();
+        Connections { configs: Configs(configs), senders: Ends::default(), receivers: Ends::default() }
+    }
+}
+
+impl<C: Begin> Endpoint for Connections<C> {
+    fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
+        let config = self.configs.of(cx.conn(id));
+        cx.set_class(id, config.data_class as u8);
+        *self.senders.open(id, cx) = Sender::new(id, start.size, config, cx);
+        cx.ready(id);
+    }
+
+    fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
+        *self.receivers.open(id, cx) = Receiver::default();
+    }
+
+    #[inline]
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
+        let config = self.configs.of(cx.conn(packet.conn));
+        self.receivers.at(packet.conn, cx).on_packet(packet, config, cx);
+    }
+
+    #[inline]
+    fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
+        let config = self.configs.of(cx.conn(packet.conn));
+        self.senders.at(packet.conn, cx).on_packet(packet, config, cx);
+    }
+
+    #[inline]
+    fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
+        let config = self.configs.of(cx.conn(id));
+        self.senders.at(id, cx).next_packet(id, config, cx)
+    }
+
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
+        match (owner, kind) {
+            (Owner::Sender(id), PACE) => self.senders.at(id, cx).on_pace(id, cx),
+            (Owner::Sender(id), RETRANSMIT) => {
+                let config = self.configs.of(cx.conn(id));
+                self.senders.at(id, cx).on_timeout(id, config, cx);
+            }
+            _ => unreachable!("RoCE has no other timers"),
+        }
+    }
+
+    fn window(&self, id: ConnId, _conn: &Conn) -> Option<u64> {
+        self.senders.get(id).window()
+    }
+
+    fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
+        for (id, conn) in conns.iter().filter(|(_, conn)| conn.accepted()) {
+            audit_ranges(*id, conn, self.receivers.get(*id).received, found);
+        }
+    }
+}
+
+mod tests;

@@ -1,0 +1,264 @@
+//! The sending end: packets one by one at the flow's rate while its window is open, and again from where one was missing.
+
+use super::congestion::{Ack, Begin, Control, Loss, gap};
+use super::{Config, kind};
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Timer, Toward};
+use crate::engine::contract::packet::{Header, Packet, Record, flag};
+use crate::engine::contract::telemetry::Telemetry;
+use crate::ids::ConnId;
+use crate::units::{Rate, Time};
+
+/// Timer: the next packet may go.
+pub const PACE: u8 = 0;
+/// Timer: nothing has been acknowledged for too long.
+pub const RETRANSMIT: u8 = 2;
+
+/// The sender of one flow. Packets are numbered from 0.
+#[derive(Debug)]
+pub struct Sender<C> {
+    size: u64,
+    /// Payload of a full packet.
+    payload: u64,
+    /// The next one to send.
+    next: u32,
+    /// The first one that has not been acknowledged.
+    una: u32,
+    /// One more than the last one sent so far.
+    sent: u32,
+    /// How many there are.
+    end: u32,
+    /// None before the flow starts.
+    pub(super) control: Option<C>,
+    /// The port's rate as its control knows it.
+    line: Rate,
+    /// The next one goes no earlier.
+    next_at: Time,
+    /// Whether the window keeps the next one back.
+    held: bool,
+    pace: Timer,
+    retransmit: Timer,
+}
+
+impl<C> Default for Sender<C> {
+    fn default() -> Self {
+        Sender {
+            size: 0,
+            payload: 1,
+            next: 0,
+            una: 0,
+            sent: 0,
+            end: 0,
+            control: None,
+            line: Rate(0),
+            next_at: Time::ZERO,
+            held: false,
+            pace: Timer::default(),
+            retransmit: Timer::default(),
+        }
+    }
+}
+
+impl<C: Begin> Sender<C> {
+    /// The sender of a flow of so many bytes.
+    pub fn new(id: ConnId, size: u64, config: &Config, cx: &mut impl Host) -> Sender<C> {
+        let line = cx.rate(cx.port(id));
+        let payload = config.payload.0;
+        // Only an endless flow has more packets than numbers, and no run comes to their end.
+        let end = u32::try_from(size.div_ceil(payload)).unwrap_or(u32::MAX);
+        let control = Some(C::begin(&config.congestion, line));
+        Sender { size, payload, end, line, control, ..Sender::default() }
+    }
+
+    #[inline]
+    fn control(&mut self) -> &mut C {
+        self.control.as_mut().expect("a flow that has started")
+    }
+
+    /// The control's window, if it has one: for samples.
+    pub fn window(&self) -> Option<u64> {
+        self.control.as_ref().and_then(Control::window)
+    }
+
+    /// The bytes before a packet.
+    #[inline]
+    fn offset(&self, number: u32) -> u64 {
+        (u64::from(number) * self.payload).min(self.size)
+    }
+
+    /// Bytes sent and not acknowledged.
+    #[inline]
+    fn in_flight(&self) -> u64 {
+        self.offset(self.next).saturating_sub(self.offset(self.una))
+    }
+
+    /// Whether the window lets a packet pass. It is never so small that the receiver owes no acknowledgement.
+    #[inline]
+    fn is_open(&self, config: &Config) -> bool {
+        let least = u64::from(config.ack_every) * self.payload;
+        self.window().is_none_or(|window| self.in_flight() < window.max(least))
+    }
+
+    /// Lets the control know of the present and of its port.
+    #[inline]
+    fn advance(&mut self, id: ConnId, cx: &impl Host) {
+        let line = cx.rate(cx.port(id));
+        if line != self.line {
+            self.line = line;
+            self.control().on_line(line);
+        }
+        self.control().advance(cx.now());
+    }
+
+    /// Takes the flow's turn if its next packet may go, else when it may.
+    fn wait_for_turn(&mut self, id: ConnId, cx: &mut impl Host) {
+        if self.next_at <= cx.now() {
+            cx.ready(id);
+        } else {
+            cx.set_timer(&mut self.pace, self.next_at, Owner::Sender(id), PACE);
+        }
+    }
+
+    /// The wire is free.
+    pub fn next_packet(&mut self, id: ConnId, config: &Config, cx: &mut impl Host) -> (Option<Packet>, bool) {
+        // Packets acknowledged meanwhile need not be retransmitted.
+        self.next = self.next.max(self.una);
+        if self.next == self.end {
+            return (None, false);
+        }
+        self.advance(id, cx);
+        self.held = !self.is_open(config);
+        if self.held {
+            return (None, false);
+        }
+        let now = cx.now();
+        let last = self.next + 1 == self.end;
+        let packet = self.packet(id, last, config, cx);
+        let counts = cx.sender(id);
+        counts.packets_sent += 1;
+        counts.retransmissions += u32::from(self.next < self.sent);
+        self.next += 1;
+        self.sent = self.sent.max(self.next);
+        self.control().on_sent(packet.size, now);
+        let gap = gap(self.control().rate(), packet.size);
+        self.next_at = now.saturating_add(gap);
+        if !self.retransmit.is_set() && self.is_owed(config) {
+            self.start_timer(id, config, cx);
+        }
+        if last {
+            return (Some(packet), false);
+        }
+        // The port calls again when the packet has been transmitted.
+        let more = gap <= cx.transmission(cx.port(id), packet.size);
+        if !more {
+            self.wait_for_turn(id, cx);
+        }
+        (Some(packet), more)
+    }
+
+    /// The next packet of data, for ports to write into its record if the control wants that.
+    fn packet(&self, id: ConnId, last: bool, config: &Config, cx: &mut impl Host) -> Packet {
+        let seq = self.offset(self.next);
+        let len = (self.size - seq).min(self.payload);
+        let header = Header {
+            kind: if last { kind::LAST } else { kind::DATA },
+            class: config.data_class as u8,
+            len: len as u16,
+            number: self.next,
+            seq,
+            ack: 0,
+        };
+        if config.signals.telemetry {
+            *cx.record() = Record::default();
+        }
+        let flags = if config.signals.needs_marks() { flag::ECN_CAPABLE } else { 0 };
+        cx.packet(id, Toward::Receiver, (len + config.header_bytes.0) as u32, flags, header)
+    }
+
+    /// An acknowledgement, a request to go back, or a notification.
+    pub fn on_packet(&mut self, packet: &Packet, config: &Config, cx: &mut impl Host) {
+        let (id, number) = (packet.conn, packet.header.number);
+        if self.una == self.end {
+            return;
+        }
+        self.advance(id, cx);
+        if packet.header.kind == kind::CNP {
+            return self.control().on_cnp(cx.now());
+        }
+        let (una, in_flight) = (self.offset(self.una), self.in_flight());
+        if number > self.una {
+            self.una = number;
+            if self.is_owed(config) {
+                self.start_timer(id, config, cx);
+            } else {
+                self.retransmit.clear();
+            }
+        }
+        if self.una == self.end {
+            self.retransmit.clear();
+            self.pace.clear();
+            cx.acknowledged(id);
+            cx.finish(id);
+            return;
+        }
+        if packet.header.kind & !kind::MARKED == kind::NAK && number == self.una {
+            self.go_back(Loss::Nak, id, cx);
+        }
+        let sent_at = Time(packet.header.seq);
+        let ack = Ack {
+            acked: self.offset(self.una) - una,
+            now: cx.now(),
+            rtt: cx.now() - sent_at,
+            in_flight,
+            marked: packet.header.kind & kind::MARKED != 0,
+            una: self.offset(self.una),
+            next: self.offset(self.next.max(self.una)),
+            hops: packet.hops,
+        };
+        let telemetry = if config.signals.telemetry { &cx.telemetry(sent_at) } else { &Telemetry::NONE };
+        self.control().on_ack(&ack, telemetry);
+        if self.held && self.is_open(config) {
+            self.held = false;
+            self.wait_for_turn(id, cx);
+        }
+    }
+
+    /// Whether an acknowledgement is to come: for a last packet of `ack_every`, or of the flow.
+    #[inline]
+    fn is_owed(&self, config: &Config) -> bool {
+        if config.ack_every == 1 {
+            return self.sent > self.una;
+        }
+        let last = self.sent - self.sent.checked_rem(config.ack_every).unwrap_or(self.sent);
+        self.sent == self.end || last > self.una
+    }
+
+    fn start_timer(&mut self, id: ConnId, config: &Config, cx: &mut impl Host) {
+        let due = cx.now().saturating_add(config.timeout);
+        cx.set_timer(&mut self.retransmit, due, Owner::Sender(id), RETRANSMIT);
+    }
+
+    fn go_back(&mut self, loss: Loss, id: ConnId, cx: &mut impl Host) {
+        self.control().on_loss(cx.now(), loss);
+        self.next = self.una;
+        self.held = false;
+        self.wait_for_turn(id, cx);
+    }
+
+    /// The next packet may go.
+    pub fn on_pace(&mut self, id: ConnId, cx: &mut impl Host) {
+        if cx.timer_is_due(&mut self.pace, Owner::Sender(id), PACE) {
+            cx.ready(id);
+        }
+    }
+
+    /// Nothing has been acknowledged for too long.
+    pub fn on_timeout(&mut self, id: ConnId, config: &Config, cx: &mut impl Host) {
+        if cx.timer_is_due(&mut self.retransmit, Owner::Sender(id), RETRANSMIT) {
+            cx.sender(id).timeouts += 1;
+            self.start_timer(id, config, cx);
+            self.advance(id, cx);
+            self.go_back(Loss::Timeout, id, cx);
+        }
+    }
+}
