@@ -54,6 +54,7 @@ __all__ = [
     "DataMining",
     "Datagram",
     "Dcqcn",
+    "DcqcnControl",
     "Dctcp",
     "Deadlines",
     "Dialect",
@@ -189,6 +190,7 @@ __all__ = [
     "RacsPort",
     "RandomCables",
     "RandomNodes",
+    "RateControl",
     "RateNormaliser",
     "Rcp",
     "RcpPort",
@@ -200,6 +202,7 @@ __all__ = [
     "RepeatOrder",
     "Reply",
     "Reported",
+    "Roce",
     "Route",
     "Routing",
     "Run",
@@ -1935,6 +1938,105 @@ class Dcqcn(Model):
 
     min_rate: str = "100Mbps"
     """The rate does not go below this. A rate, such as "10Gbps", at least 1Kbps."""
+
+    cnp_interval: str = "50us"
+    """The receiver sends at most one notification in this time for each flow. A time, such as "10us"."""
+
+    data_class: int = 1
+    """Class of data packets. At most 7."""
+
+    control_class: int = 0
+    """Class of acknowledgements and notifications; 0 goes first. At most 7."""
+
+    timeout: str = "67108864ns"
+    """Without an acknowledgement of new data for so long, all packets from the first unacknowledged one
+    are retransmitted: 4.096 us times 2 to the power of 14. A time, such as "10us", at least 1us.
+    """
+
+    lossless: bool = True
+    """Whether it requires ports that do not drop; else any ports that mark are accepted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DcqcnControl(Model):
+    """DCQCN: the rate falls at congestion notifications, and rises with time and bytes (Zhu et al.,
+    SIGCOMM 2015). Where the paper is silent, defaults are those of the HPCC simulator's configuration.
+    """
+
+    _tag = "dcqcn"
+
+    g: float = 0.00390625
+    """Weight of the newest notification in alpha. At least 1e-06, at most 1.0."""
+
+    initial_alpha: float = 1.0
+    """Alpha before the first notification. At most 1.0."""
+
+    alpha_timer: str = "55us"
+    """Alpha shrinks by its share g whenever no notification has arrived for so long. A time, such as
+    "10us", at least 1ns.
+    """
+
+    rate_timer: str = "55us"
+    """The rate rises whenever so much time has passed since the last cut or the last rise by time. HPCC
+    simulator: 1500 us, configured to 900 us. A time, such as "10us", at least 1ns.
+    """
+
+    byte_counter: str = "10MB"
+    """The rate rises whenever so many bytes have been sent since the last cut or the last rise by bytes. A
+    size, such as "64KiB", at least 1B.
+    """
+
+    fast_recovery: int = 5
+    """F: so many rises, by time or by bytes, before the target rises too. At least 1, at most 1000."""
+
+    rate_ai: str = "50Mbps"
+    """Step of additive increase of the target rate. The HPCC simulator by default: 5 Mbps; a model on
+    htsim: 1/20 of the line's rate. A rate, such as "10Gbps", at least 1bps.
+    """
+
+    rate_hai: str = "100Mbps"
+    """Step of hyper increase of the target rate. The HPCC simulator by default: 50 Mbps; a model on htsim:
+    1/10 of the line's rate. A rate, such as "10Gbps", at least 1bps.
+    """
+
+    min_rate: str = "100Mbps"
+    """The rate does not go below this. A rate, such as "10Gbps", at least 1Kbps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roce(Model):
+    """RoCEv2 with a congestion control of one's choice: go-back-N, and packets sent one by one at a rate."""
+
+    _tag = "roce"
+
+    congestion: RateControl = DcqcnControl()
+    """Reaction of the rate to congestion."""
+
+    payload: str = "1KB"
+    """Payload of a full packet. The HPCC simulator: 1000 B; InfiniBand allows 256 B to 4096 B. A size,
+    such as "64KiB", at least 1B, at most 65000B.
+    """
+
+    header_bytes: str = "62B"
+    """Bytes of a data packet besides its payload: Ethernet with its check sequence 18, IPv4 20, UDP 8, the
+    base transport header 12, the invariant check 4. A size, such as "64KiB", at least 1B, at most
+    1000B.
+    """
+
+    ack_bytes: str = "66B"
+    """Bytes of an acknowledgement: the same, and an extended header of 4. A size, such as "64KiB", at
+    least 1B, at most 1000B.
+    """
+
+    cnp_bytes: str = "78B"
+    """Bytes of a congestion notification packet: the same, and 16 that are reserved (RoCEv2, annex A17). A
+    size, such as "64KiB", at least 1B, at most 1000B.
+    """
+
+    ack_every: int = 1
+    """One acknowledgement for so many packets, and one for the last; 0: only for the last. At most
+    1000000.
+    """
 
     cnp_interval: str = "50us"
     """The receiver sends at most one notification in this time for each flow. A time, such as "10us"."""
@@ -3810,6 +3912,7 @@ Transport = (
     | Mptcp
     | ParallelTcp
     | Dcqcn
+    | Roce
     | Rcp
     | Daq
     | D3
@@ -3825,6 +3928,7 @@ Transport = (
         "mptcp",
         "parallel-tcp",
         "dcqcn",
+        "roce",
         "rcp",
         "daq",
         "d3",
@@ -3974,6 +4078,9 @@ Partition = (
 
 # The rates by which ranges are cut.
 Estimates = Literal["measured", "equal"]
+
+# Reaction of the rate of a flow over RoCE to congestion.
+RateControl = DcqcnControl | Literal["dcqcn"]
 
 # The time at which a flow sends the packets that its window allows.
 Send = Literal["sliding", "rounds"]

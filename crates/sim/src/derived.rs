@@ -113,8 +113,6 @@ pub struct Longest {
     pub bdp: u64,
     /// The rate of that pair: of the slower of both hosts' own links on the way.
     pub rate: Rate,
-    /// Links on the way of a round trip of that length that belong to switches.
-    pub switch_links: u32,
 }
 
 /// Hosts that paths are looked up between, at most: of more, so many, evenly spaced.
@@ -138,7 +136,7 @@ impl Longest {
     }
 
     fn widen(&mut self, fabric: &Fabric, routes: &Routes, ends: (NodeId, NodeId), sizes: (u64, u64)) {
-        let (mut at, mut time, mut links) = (ends.0, Time::ZERO, 0);
+        let (mut at, mut time) = (ends.0, Time::ZERO);
         let mut rates = [Rate(u64::MAX); 2];
         while at != ends.1 {
             let id = routes.next_hops(at, ends.1)[0];
@@ -146,17 +144,14 @@ impl Longest {
             for (link, bytes) in [(link, sizes.0), (back, sizes.1)] {
                 time = time.saturating_add(link.rate.transmission(bytes)).saturating_add(link.delay);
             }
-            if links == 0 {
+            if at == ends.0 {
                 rates[0] = link.rate;
             }
             rates[1] = link.rate;
-            links += 1;
             at = link.to;
         }
         let rate = rates[0].min(rates[1]);
-        if time > self.round_trip {
-            (self.round_trip, self.switch_links) = (time, links - 1);
-        }
+        self.round_trip = self.round_trip.max(time);
         let bdp = bytes_in(rate, time);
         if bdp > self.bdp {
             (self.bdp, self.rate) = (bdp, rate);
@@ -166,11 +161,7 @@ impl Longest {
     /// The longest of both in each respect.
     pub fn or(self, other: Longest) -> Longest {
         let (more, less) = if other.bdp > self.bdp { (other, self) } else { (self, other) };
-        Longest {
-            round_trip: more.round_trip.max(less.round_trip),
-            switch_links: more.switch_links.max(less.switch_links),
-            ..more
-        }
+        Longest { round_trip: more.round_trip.max(less.round_trip), ..more }
     }
 
     /// The bandwidth-delay product in packets, rounded up.

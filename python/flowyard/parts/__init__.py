@@ -12,6 +12,7 @@ MODULES = (
     "matrices",
     "partitions",
     "queues",
+    "rate_controls",
     "sizes",
     "topologies",
     "transports",

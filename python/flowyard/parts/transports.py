@@ -16,6 +16,7 @@ from flowyard.scenario import (
     Pfabric,
     Racs,
     Rcp,
+    Roce,
     Tcp,
 )
 from flowyard.scenario import PythonTransport as Python
@@ -34,5 +35,6 @@ __all__ = [
     "Python",
     "Racs",
     "Rcp",
+    "Roce",
     "Tcp",
 ]
