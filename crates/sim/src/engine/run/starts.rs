@@ -234,7 +234,7 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// Counts a notification of a trigger, and schedules the flows that it starts.
+    /// Fires a trigger: counts it, and schedules the flows that it starts.
     fn fire<M: Members>(&mut self, trigger: u32, parts: &Parts<M>, net: &mut Network<'_, M>) {
         let count = &mut self.fired[trigger as usize];
         *count += 1;
