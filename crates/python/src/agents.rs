@@ -1,4 +1,4 @@
-//! What agents keep at their ports, counted for the benchmark.
+//! Memory of agents at their ports, counted for the benchmark.
 
 use flowyard_sim::checked::Checked;
 use flowyard_sim::problem::Problems;

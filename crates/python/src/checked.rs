@@ -81,9 +81,9 @@ impl Checked {
         scenario.to_json().to_string()
     }
 
-    /// What there is to know of a run before it, as JSON: {needs: {memory_bytes, packet_hops, end_ps, sample_rows,
-    /// port_looks}, is_least, derived: {path: value}, advice: [{path, message, write}]}. Raises ScenarioError if it needs more than
-    /// `run` allows.
+    /// Estimates and advice for a run, before it, as JSON: {needs: {memory_bytes, packet_hops, end_ps, sample_rows,
+    /// port_looks}, is_least, derived: {path: value}, advice: [{path, message, write}]}. Raises ScenarioError if it
+    /// needs more than `run` allows.
     fn outlook(&self, py: Python<'_>) -> PyResult<String> {
         let cost = Cost::start(py)?;
         let outlook = py.detach(|| self.inner.outlook());

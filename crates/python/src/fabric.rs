@@ -55,7 +55,7 @@ impl Fabric {
         json!({"topology": topology, "nodes": nodes, "links": links}).to_string()
     }
 
-    /// What there is to say about it, as JSON: paths between hosts, oversubscription, bisection.
+    /// Survey of the network, as JSON: paths between hosts, oversubscription, bisection.
     fn survey(&self, py: Python<'_>) -> String {
         let Fabric { topology, inner } = self;
         let (paths, bisection) = py.detach(|| {

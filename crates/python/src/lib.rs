@@ -109,7 +109,7 @@ fn parse_format(format: &str) -> PyResult<Format> {
     }
 }
 
-/// What the text of a file with a distribution of sizes says, as JSON: points, mean_bytes, dialect, interpolation.
+/// Content of a file with a distribution of sizes, as JSON: points, mean_bytes, dialect, interpolation.
 ///
 /// `name` is what the file is called if it is wrong.
 #[pyfunction]

@@ -1,4 +1,4 @@
-//! What a run costs: wall time, CPU time of its thread or, if it has several, of the process, peak memory of the process.
+//! Costs of a run: wall time, CPU time of its thread or, if it has several, of the process, peak memory of the process.
 //!
 //! The simulator itself never looks at a clock. CPU time comes from Python's `time.thread_time` and
 //! `time.process_time`, which know how each platform counts it.

@@ -1,4 +1,4 @@
-//! What a run would take on more cores than there are: its lanes one after the other, each timed in each window.
+//! Time of a run on more cores than there are: its lanes one after the other, each timed in each window.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};

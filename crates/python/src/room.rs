@@ -31,7 +31,7 @@ impl<'py> Room<'py> {
         }
     }
 
-    /// What was read with this judge; or the judge's exception, which says more than the simulator's problem.
+    /// Result of reading with this judge; or the judge's exception, which says more than the simulator's problem.
     pub fn checked<T>(self, py: Python<'py>, read: Result<T, Problems>) -> PyResult<T> {
         match self.refused.into_inner() {
             Some(error) => Err(error),

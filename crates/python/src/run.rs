@@ -23,7 +23,7 @@ use crate::table::Table;
 /// Time between two looks at Python: progress moves visibly, Ctrl-C feels immediate, the run does not notice.
 const BREATH: Duration = Duration::from_millis(200);
 
-/// What a run left: its tables, and its summary as JSON text.
+/// Result of a run: its tables, and its summary as JSON text.
 #[pyclass(frozen, module = "flowyard")]
 pub struct Outcome {
     #[pyo3(get)]
@@ -170,7 +170,7 @@ fn breathe(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyRe
     progress.call1(py, (dict,)).map(drop)
 }
 
-/// What the simulator cannot know: what the run cost.
+/// Adds the costs of the run, which the simulator cannot know.
 fn add_cost(py: Python<'_>, summary: &mut Value, spent: (f64, f64), cost: &Cost) -> PyResult<()> {
     let (wall_s, cpu_s) = cost.so_far(py)?;
     let (wall_s, cpu_s) = (spent.0 + wall_s, spent.1 + cpu_s);
@@ -181,7 +181,7 @@ fn add_cost(py: Python<'_>, summary: &mut Value, spent: (f64, f64), cost: &Cost)
     Ok(())
 }
 
-/// What a table says about where it comes from, wherever it is copied to.
+/// Provenance of a table, which stays with it wherever it is copied to.
 fn metadata(summary: &Value) -> HashMap<String, String> {
     let keys = [("flowyard", "version"), ("seed", "seed"), ("replica", "replica"), ("digest", "digest")];
     let empty = Map::new();

@@ -40,7 +40,7 @@ pub struct Checked<'a> {
     ready: OnceLock<Result<(Setup, Estimate), Problems>>,
 }
 
-/// What there is to know of a run before it.
+/// Estimates and advice for a run, before it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outlook {
     /// Its estimated needs.
@@ -159,7 +159,7 @@ impl<'a> Checked<'a> {
         self.ready().map(|(setup, _)| setup)
     }
 
-    /// What there is to know of a run before it; or why it is refused.
+    /// Estimates and advice for a run, before it; or why it is refused.
     pub fn outlook(&self) -> Result<Outlook, Problems> {
         let (setup, needs) = self.in_reach()?;
         let advice = advice(&self.scenario, setup);
@@ -279,7 +279,7 @@ fn nothing_measured(setup: &Setup) -> Option<Problem> {
     })
 }
 
-/// What is wrong with the flows that explicit routes are for.
+/// Problems of the flows that explicit routes are for.
 fn misled(scenario: &Scenario, setup: &Setup) -> Vec<Problem> {
     let own = |entry: &Entry| entry.routing.as_ref().is_some_and(|routing| routing.balancer.is_some());
     let places = scenario.traffic.iter().enumerate().filter_map(|(place, entry)| {

@@ -289,7 +289,7 @@ impl Reach {
     }
 }
 
-/// What no path from a host to another beats, however long.
+/// Bound on all paths from a host to another, however long: none beats it.
 struct Beyond {
     kind: Kind,
     /// The links of the source, and those of the destination, by their rates.

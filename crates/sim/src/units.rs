@@ -95,8 +95,8 @@ impl Rate {
 
 /// A kind of quantity: its units, largest first, each with its size in base units.
 pub trait Quantity: Sized + Copy {
-    /// What the schema's `format` says ("time-span", "bytes", "rate"). JSON Schema has a format "time" of its own, a time of
-    /// day, to which some editors hold what is written.
+    /// Value of the schema's `format` ("time-span", "bytes", "rate"). JSON Schema has a format "time" of its own, a
+    /// time of day, to which some editors hold what is written.
     const FORMAT: &'static str;
     /// Unit names and what one of each is in base units, largest first.
     const UNITS: &'static [(&'static str, u64)];

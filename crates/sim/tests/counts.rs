@@ -45,7 +45,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What a run took.
+/// Work of a run.
 struct Counts {
     packet_hops: u64,
     events: u64,

@@ -241,8 +241,8 @@ fn members(scenario: &Scenario) -> Vec<(String, Vec<Unread>)> {
     found
 }
 
-/// What a member leaves unread changes nothing, and advice names it: tried in the golden scenarios with each switch of
-/// their members set otherwise.
+/// A field that a member leaves unread changes nothing, and advice names it: tried in the golden scenarios with each
+/// switch of their members set otherwise.
 #[test]
 fn fields_that_are_not_read_get_advice_and_have_no_effect() {
     let mut seen: BTreeSet<String> = BTreeSet::new();

@@ -28,7 +28,7 @@ static ALLOCATOR: Watching = Watching;
 /// Of all tests of this file together, which run side by side: 200,000 hosts are allowed, a slip that makes a thousand
 /// times as many is not.
 const BYTES_MAX: usize = 3 << 30;
-/// What 20 problems take, with room to spare.
+/// Length of a message of 20 problems, with room to spare.
 const MESSAGE_MAX: usize = 12_000;
 
 static SCHEMA: LazyLock<Value> =
@@ -289,7 +289,7 @@ proptest! {
         check::<Rate>(&text, base)?;
     }
 
-    /// What is read of a file is a distribution that a scenario takes, with the mean that the file's reader promised.
+    /// A distribution read from a file is one that a scenario takes, with the mean that the file's reader promised.
     #[test]
     fn edited_distributions_are_refused_or_sound(
         file in any::<Index>(),

@@ -61,7 +61,7 @@ fn changed(golden: &Value, changes: &[u64]) -> Option<Scenario> {
     (scenario.topology.build().hosts <= HOSTS_MAX).then_some(scenario)
 }
 
-/// What a run left, and whether it came to its end within the budget; nothing if it was refused.
+/// Outcome of a run, and whether it came to its end within the budget; nothing if it was refused.
 fn run(scenario: &Scenario, agenda: Agenda) -> Option<(Outcome, bool)> {
     let (mut stopped, mut last) = (false, (0, 0));
     let mut watch = |now: &Progress| {

@@ -119,7 +119,7 @@ impl Ack {
 pub struct Signal {
     /// When it is noticed.
     now_ps: u64,
-    /// Of a loss, the duplicate acknowledgements that told of it.
+    /// Of a loss, the duplicate acknowledgements that signalled it.
     dupacks: u32,
     /// Of a timeout, whether it is the first one of its segment.
     first: bool,

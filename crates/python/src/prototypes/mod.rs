@@ -32,7 +32,7 @@ pub struct HandedIn {
     run: Arc<Run>,
 }
 
-/// What concerns all prototypes of a run.
+/// State common to all prototypes of a run.
 #[derive(Default)]
 struct Run {
     failed: AtomicBool,
@@ -128,7 +128,7 @@ impl HandedIn {
         })
     }
 
-    /// What the run's summary says of those that it called, given its wall-clock seconds.
+    /// Costs of the prototypes that the run called, for its summary, given its wall-clock seconds.
     pub fn costs(&self, py: Python<'_>, wall_s: f64) -> PyResult<Vec<Value>> {
         let called = self.all.iter().filter(|handed| handed.calls.load(Ordering::Relaxed) > 0);
         let cost = |handed: &Arc<Handed>| {
@@ -214,7 +214,7 @@ impl fmt::Debug for Handed {
     }
 }
 
-/// What a verb returns that has nothing to say.
+/// Refuses a value that is returned by a verb without a result.
 fn nothing(returned: &Bound<'_, PyAny>) -> PyResult<()> {
     if returned.is_none() {
         return Ok(());

@@ -247,7 +247,7 @@ impl Port {
         self.waiting.push_back(packet);
     }
 
-    /// What was popped and is neither sent nor dropped waits again.
+    /// Puts back packets that were popped and are neither sent nor dropped.
     fn put_back(&mut self) {
         while let Some(packet) = self.taken.pop() {
             self.waiting_bytes += u64::from(packet.get().size());
@@ -324,7 +324,7 @@ impl fmt::Debug for Own {
 }
 
 impl Own {
-    /// Hands the decisions over, and takes the chance back.
+    /// Hands the decisions over, and returns the random stream.
     fn hand_over(&mut self, port: &mut Port, chance: &mut Stream, acts: &mut Vec<Act>) {
         acts.append(&mut port.acts);
         *chance = port.chance;

@@ -82,7 +82,7 @@ balancers! {
 
 pub mod assigned;
 
-/// What a balancer's configuration tells the check.
+/// Properties of a balancer's configuration that the check uses.
 pub trait Settings {
     /// Whether it leaves the path to the source.
     fn leaves_paths(&self) -> bool {

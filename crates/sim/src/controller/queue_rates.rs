@@ -311,7 +311,7 @@ mod tests {
         }
     }
 
-    /// What queue 0 offers after it was read.
+    /// Offered load of queue 0 after it was read.
     fn offered(rates: &Rates<Normaliser>) -> f64 {
         rates.offered.row(0).entries[0].offered
     }
@@ -365,7 +365,7 @@ mod tests {
         assert!((offered(&rates) - 0.2).abs() < 1e-12, "{}", offered(&rates));
     }
 
-    /// From one computation to the next is an interval; what was heard before counts then.
+    /// From one computation to the next is an interval; reports received before count then.
     #[test]
     fn computations_are_an_interval_apart() {
         let (mut rates, mut room) = rates(Estimate::Active, OVER);

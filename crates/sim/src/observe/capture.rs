@@ -64,7 +64,7 @@ pub struct Cable {
     pub ends: [String; 2],
     /// The lower of its two links.
     pub link: LinkId,
-    /// What came out of it, at either end.
+    /// Packets that came out of it, at either end.
     pub packets: Vec<Captured>,
 }
 
@@ -91,7 +91,7 @@ pub struct Captured {
     pub ecn: u8,
     /// Its class at ports, if its traffic entry or its transport gives packets classes: goes into the DSCP.
     pub class: Option<u8>,
-    /// What follows the IP header.
+    /// Content after the IP header.
     pub frame: Frame,
 }
 
@@ -109,8 +109,8 @@ impl Captor {
         self.cut_off
     }
 
-    /// What was kept, by cable; also of chosen cables that no packet crossed. `transport_of` gives the transport of a
-    /// model's configuration, `classed` tells whether packets of a flow have classes.
+    /// Captured packets, by cable; also of chosen cables that no packet crossed. `transport_of` gives the transport of
+    /// a model's configuration, `classed` says whether packets of a flow have classes.
     pub fn into_cables<'t>(
         self,
         fabric: &Fabric,

@@ -54,7 +54,7 @@ fn rows_limit() -> u64 {
 /// Bytes of a row in memory.
 pub const ROW_BYTES: u64 = 28;
 
-/// What is sampled; each is a word of the column `series`.
+/// Sampled quantities; each is a word of the column `series`.
 #[derive(Clone, Copy)]
 enum Series {
     QueueBytes,
@@ -202,7 +202,7 @@ impl Sampler {
         }
     }
 
-    /// Flows under way, and those that have ended since the sample before.
+    /// Samples active flows, and those that have ended since the sample before.
     fn look_at_flows(&mut self, at: Time, view: &View) {
         let seconds = self.every.seconds();
         let mut found = Vec::new();

@@ -90,7 +90,7 @@ pub struct View {
     pub rate: Rate,
 }
 
-/// What a queue decides on a packet; of one that arrives, `Keep` or `Drop` comes last.
+/// Decision of a queue on a packet; of one that arrives, `Keep` or `Drop` comes last.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// One that arrives waits.

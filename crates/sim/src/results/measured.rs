@@ -19,8 +19,8 @@ const STUDENT: f64 = 2.093;
 const STUDENT_OF_HALF: f64 = 2.262;
 /// The 97.5 % quantile of the normal distribution.
 const NORMAL: f64 = 1.96;
-/// Half the width of a 99.9 % confidence interval over that of a 95 % one, or nearly: many runs are tested, and few of those
-/// that are steady are to be told otherwise.
+/// Half the width of a 99.9 % confidence interval over that of a 95 % one, or nearly: many runs are tested, and few of
+/// those that are steady are to be reported as unsteady.
 const SURE: f64 = 1.7;
 /// Batches of flows in each half of the window.
 const BATCHES: usize = 10;
@@ -93,7 +93,7 @@ pub struct Halves {
 }
 
 impl Halves {
-    /// Whether the means differ by more than chance.
+    /// Whether the means differ by more than random variation.
     fn differ(&self) -> bool {
         (self.first - self.second).abs() > SURE * (self.first_ci95 + self.second_ci95)
     }

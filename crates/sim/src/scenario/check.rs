@@ -544,7 +544,7 @@ impl<'a> Draft<'a> {
         problems.into_iter().flat_map(problem).collect()
     }
 
-    /// What the run measures, as far as that can be read.
+    /// Measurement of the run, as far as it can be read.
     fn measured(&self) -> Measure {
         self.part::<Run>("run", self.document.get("run")).map(|(_, run)| run.measure).unwrap_or_default()
     }
@@ -670,7 +670,7 @@ fn queues_with(features: &[Feature]) -> Vec<&'static str> {
 mod tests {
     use super::*;
 
-    /// What telemetry has to say of a scenario with that topology, if its transport asks for it.
+    /// Problems of telemetry in a scenario with that topology, if its transport requests telemetry.
     fn telemetry_on(topology: Value) -> Vec<String> {
         let traffic = json!([{ "name": "all", "arrivals": { "at-once": {} }, "matrix": "permutation",
             "sizes": { "fixed": "1KB" } }]);

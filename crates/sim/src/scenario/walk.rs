@@ -104,7 +104,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reports a key that nobody knows, and returns the one beside it that was probably meant.
+    /// Reports a key that is not in the schema, and returns the one beside it that was probably meant.
     fn unknown_key(&mut self, schema: &'a Value, key: &str, value: &Value) -> Option<&'a str> {
         let names: Vec<&str> = keys(schema);
         let near = closest(key, names.iter().copied());
@@ -310,7 +310,7 @@ fn keys(schema: &Value) -> Vec<&str> {
     properties.map_or(Vec::new(), |properties| properties.keys().map(String::as_str).collect())
 }
 
-/// What to write instead.
+/// Setting to write instead.
 fn write(path: &str, name: &str) -> String {
     format!("write {path} = \"{name}\"")
 }
@@ -359,7 +359,7 @@ fn is_of_kind(schema: &Value, value: &Value) -> bool {
     }
 }
 
-/// What a schema (not a reference) asks for, in words.
+/// Values that a schema (not a reference) accepts, in words.
 fn expected(schema: &Value) -> String {
     if let Some(choice) = choice(schema) {
         return format!("one of {}", list(choice.names()));
@@ -435,7 +435,7 @@ mod tests {
     use super::super::schema::SCHEMA;
     use super::*;
 
-    /// A keyword that the walk does not know would be a bound that nobody checks.
+    /// A keyword that the walk does not know would be a bound that is never checked.
     #[test]
     fn the_walk_knows_every_keyword_of_the_schema() {
         const CHECKED: &[&str] = &[

@@ -76,7 +76,7 @@ impl<'a, 'b> Link<'a, 'b> {
         self.changed |= self.flows.len() > before;
     }
 
-    /// Who is served, once the flows have left that early termination removes; None if no flow is there.
+    /// Chooses the service, once the flows have left that early termination removes; None if no flow is there.
     fn choose(&mut self) -> Option<Service> {
         let rule = self.discipline.early_termination();
         if rule == EarlyTermination::Strict {

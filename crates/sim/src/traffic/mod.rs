@@ -311,7 +311,7 @@ pub fn flows_at_most(entries: &[Demand], fabric: &Fabric) -> Vec<u64> {
     extents(entries, fabric).iter().map(|extent| extent.most).collect()
 }
 
-/// How many flows will be drawn before the run, on average where that is up to chance. Called only if there are no
+/// Number of flows that will be drawn before the run, on average where it is random. Called only if there are no
 /// [`problems`].
 pub fn flows_drawn(entries: &[Demand], fabric: &Fabric) -> u64 {
     let drawn = |(entry, extent): (&Demand, &Extent)| match entry.arrivals.on_off() {

@@ -29,7 +29,8 @@ pub fn most() -> usize {
     MOST.load(Ordering::Relaxed)
 }
 
-/// What work gives, the most bytes that it had in use, and those that it leaves in use. Nothing else may run meanwhile.
+/// Result of some work, the most bytes that it had in use, and those that it leaves in use. Nothing else may run
+/// meanwhile.
 pub fn watch<T>(work: impl FnOnce() -> T) -> (T, usize, usize) {
     let before = IN_USE.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);

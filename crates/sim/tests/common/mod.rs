@@ -114,7 +114,7 @@ pub fn same(expected: &Run, run: &Run) {
     assert_eq!(expected.digest(), run.digest());
 }
 
-/// What a run left.
+/// Outcome of a run.
 pub struct Run(pub Outcome);
 
 impl Run {

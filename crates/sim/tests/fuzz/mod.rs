@@ -18,7 +18,7 @@ pub const NASTY: &[&str] = &[
     "[[0, 1], [1, 0]]", "[1e308, -1]", "{\"fixed\": \"1B\"}", "{\"tcp\": {}, \"ndp\": {}}", "\"../../etc/passwd\"",
 ];
 
-/// What a value has to be, where the schema does not say it all: a name of something else in the document, say.
+/// Constraints on a value, where the schema does not say it all: a name of something else in the document, say.
 pub trait Taste {
     /// A value for a place: a definition of the schema, as "Pairs", or a field of one, as "Incast.receiver".
     fn value(&self, place: &str, draw: &mut Draw) -> Option<Value>;
@@ -39,7 +39,7 @@ pub struct Draw<'a> {
 }
 
 impl<'a> Draw<'a> {
-    /// From a schema of a whole document, and all chance from a seed.
+    /// From a schema of a whole document, with a random stream from a seed.
     pub fn new(root: &'a Value, seed: u64) -> Draw<'a> {
         let chance = Stream::new(seed, 0, Purpose::Faults, 0);
         Draw { root, chance, depth: 0, taste: None, definition: "", field: None, preferred: Vec::new() }

@@ -118,7 +118,7 @@ pub fn judge(document: &Value, ways: &[Way]) -> Verdict {
     Verdict::Sound { parted }
 }
 
-/// What a run left and whether its events were too many; nothing if it was refused, and the message of a panic.
+/// Outcome of a run and whether its events were too many; nothing if it was refused, and the message of a panic.
 fn run(document: &Value, way: Way) -> Result<Option<(Outcome, bool)>, String> {
     let mut overrides = vec![("run.audit".to_string(), (way != Way::Unaudited).to_string())];
     overrides.extend((way != Way::Plain).then(without_advice));

@@ -1,4 +1,4 @@
-//! What the schema does not say of a legal scenario: the names in its network, and sizes that end early.
+//! Properties of a legal scenario beyond the schema: the names in its network, and sizes that end early.
 //!
 //! The table is for fields that have relations. A new field without any needs no line here, and one that has some only
 //! costs attempts until then.

@@ -425,7 +425,7 @@ fn a_full_header_queue_drops() {
     assert_eq!(run.counters().unfinished_flows, 0);
 }
 
-/// What may not be trimmed is dropped, and the coin never takes it from the tail.
+/// A packet that may not be trimmed is dropped, and the coin never takes it from the tail.
 #[test]
 fn a_full_trimming_port_drops_datagrams() {
     for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {

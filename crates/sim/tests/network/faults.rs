@@ -88,9 +88,9 @@ fn packets_are_lost_by_number() {
     assert_eq!(run_with(&text("4, 2"), &[("run.port_mode", "serviced")]).digest(), lossy.digest());
 }
 
-/// What is sent again counts: of ten segments the first is lost, its repeat is the eleventh packet and is lost, too, and
-/// the timer, which runs from 0, repeats it once more. Handshakes and acknowledgements do not count: the other way a flow
-/// of the same numbers loses its own segments.
+/// Retransmissions count: of ten segments the first is lost, its retransmission is the eleventh packet and is lost,
+/// too, and the timer, which runs from 0, retransmits it once more. Handshakes and acknowledgements do not count: the
+/// other way a flow of the same numbers loses its own segments.
 #[test]
 fn repeats_count_and_acknowledgements_do_not() {
     let text = |numbers: &str| {
@@ -114,7 +114,7 @@ fn repeats_count_and_acknowledgements_do_not() {
     }
 }
 
-/// What has begun keeps its rate; what begins at the instant of the change has the new one.
+/// A transmission that has begun keeps its rate; one that begins at the instant of the change has the new one.
 #[test]
 fn a_rate_changes_between_packets() {
     let (packets, from, until) = (50, 3 * T + D, 400 * US);

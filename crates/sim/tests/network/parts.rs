@@ -107,8 +107,8 @@ proptest! {
 }
 
 /// A flow that a trigger starts at the instant of another flow's last ACK reports its burst after that flow's queue is
-/// empty, although starts come before arrivals and messages among events of one instant: without the order of causes the
-/// controller heard that the queue was empty last, and the flow never got a rate.
+/// empty, although starts come before arrivals and messages among events of one instant: without the order of causes
+/// the controller processed the report of the empty queue last, and the flow never got a rate.
 #[test]
 fn a_controller_hears_reports_of_one_instant_in_the_order_of_their_causes() {
     let text = r#"
@@ -130,8 +130,8 @@ fn a_controller_hears_reports_of_one_instant_in_the_order_of_their_causes() {
     same(&expected, &in_parts(&scenario, 2, &InTurn));
 }
 
-/// Bursts that hosts of several parts report in one instant, after messages of that instant: of each queue the controller
-/// hears first that it is empty, and the order of queues is that of the messages.
+/// Bursts that hosts of several parts report in one instant, after messages of that instant: of each queue the
+/// controller receives first that it is empty, and the order of queues is that of the messages.
 #[test]
 fn a_controller_hears_of_bursts_in_the_order_of_the_messages_before_them() {
     let text = r#"
@@ -248,7 +248,7 @@ const SMALL: &str = r#"
     sizes.exponential = { mean = "8KB" }
 "#;
 
-/// Nobody waits for ever, nobody is a window ahead, whoever has how many processors.
+/// No thread waits forever and none is a window ahead, whatever the number of processors.
 #[test]
 fn a_thousand_small_runs_on_threads_are_the_same_runs() {
     for seed in 0..125 {
@@ -366,9 +366,9 @@ fn packets_between_pods_cross_between_parts() {
     assert!((share - 2.0 * 0.75 / 6.0).abs() < 0.03, "{share}");
 }
 
-/// A flow's slot waits for its timers, here 20 ms at the sender and 10 ms at the receiver, which nobody cancels. Between
-/// two windows, a few microseconds apart, parts look only at flows that may be over: each when its last packets are gone,
-/// and when one of its timers has expired.
+/// A flow's slot waits for its timers, here 20 ms at the sender and 10 ms at the receiver, which are never cancelled.
+/// Between two windows, a few microseconds apart, parts look only at flows that may be over: each when its last packets
+/// are gone, and when one of its timers has expired.
 #[test]
 fn a_flow_that_waits_for_its_timers_is_left_alone() {
     let text = r#"

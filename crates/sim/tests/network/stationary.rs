@@ -2,7 +2,7 @@
 
 use crate::common::{Run, run_with};
 
-/// What a scenario has that does not say what is measured.
+/// Setting of a scenario that does not specify its measurement.
 const DEFAULT: (&str, &str) = ("run.measure", "\"auto\"");
 
 /// One-packet flows over a source of 8 Tbps into a port of 1 Gbps, whose load is that of its own link.

@@ -104,8 +104,8 @@ fn kinds() -> Vec<String> {
     transports.iter().map(|transport| format!("{transport}\n{fabric}")).collect()
 }
 
-/// What links count in a window is what a run that stops at its end has counted more than one that stops at its start: an
-/// observer only looks. The longest queue is none of these differences; it is held by hand in `port.rs`.
+/// Counters of links in a window are those of a run that stops at its end less those of a run that stops at its start:
+/// an observer only looks. The longest queue is none of these differences; it is held by hand in `port.rs`.
 #[test]
 fn a_window_is_the_difference_of_two_runs() {
     for text in kinds() {
@@ -159,7 +159,7 @@ fn windows_do_not_depend_on_parts() {
     }
 }
 
-/// What a scenario has that does not say what is measured.
+/// Setting of a scenario that does not specify its measurement.
 const AUTO: (&str, &str) = ("run.measure", "\"auto\"");
 
 const LOADED: &str = r#"
@@ -247,7 +247,7 @@ fn a_bottleneck_in_one_direction() {
     assert!((wanted - 40.0).abs() < 0.1, "{wanted} ms");
 }
 
-/// Where arrivals cannot go on, the whole run is measured, and the reason is told.
+/// Where arrivals cannot go on, the whole run is measured, and the reason is reported.
 #[test]
 fn why_a_run_is_measured_as_a_whole() {
     let why = |text: &str| {

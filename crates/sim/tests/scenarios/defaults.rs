@@ -184,7 +184,7 @@ fn a_preset_sets_the_timers_that_are_not_given() {
     assert_eq!(resolved["transport"]["mptcp"]["tcp"]["rto_min"], json!("5ms"));
 }
 
-/// What the advice says holds: a window of 29 % of the product gives about that share of the link.
+/// The advice holds: a window of 29 % of the product gives about that share of the link.
 #[test]
 fn advice_has_the_share_that_a_flow_reaches() {
     let text = alone(NDP, 100);
@@ -202,7 +202,7 @@ fn advice_has_the_share_that_a_flow_reaches() {
     assert_eq!(outlook_of(&text, &silent).advice, []);
 }
 
-/// What is wrong beside a word says the word, too.
+/// A message on a mistake beside a word names the word, too.
 #[test]
 fn a_mistake_names_the_word_that_is_allowed() {
     use flowyard_sim::scenario::{Format, no_files, read};

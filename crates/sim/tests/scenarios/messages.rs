@@ -46,7 +46,7 @@ fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Result<Sc
     scenario::read(text, format, overrides, &no_files)
 }
 
-/// What is said about the good scenario with some of its text replaced.
+/// Problems of the good scenario with some of its text replaced.
 fn edited(edits: &[(&str, &str)]) -> String {
     let mut text = GOOD.to_string();
     for (old, new) in edits {
@@ -56,7 +56,7 @@ fn edited(edits: &[(&str, &str)]) -> String {
     said(read(&text, Format::Toml, &[]))
 }
 
-/// What is said about the good scenario with overrides.
+/// Problems of the good scenario with overrides.
 fn set(overrides: &[&str]) -> String {
     said(with(overrides))
 }
@@ -580,7 +580,7 @@ proptest! {
         }
     }
 
-    /// What run.json holds is a scenario that runs the same.
+    /// The content of run.json is a scenario that runs the same.
     #[test]
     fn printing_and_reading_are_inverse(
         k in 2u32..6,

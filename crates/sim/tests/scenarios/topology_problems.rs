@@ -4,14 +4,14 @@
 use flowyard_sim::scenario::{Format, no_files, read};
 use insta::assert_snapshot;
 
-/// What is said about a scenario with this topology.
+/// Problems of a scenario with this topology.
 fn said(topology: &str) -> String {
     let rest = "[transport.ndp]\n[[traffic]]\nname = 'all'\narrivals.at-once = {}\nmatrix = 'permutation'\nsizes.fixed = '1KB'";
     let read = read(&format!("{topology}\n{rest}"), Format::Toml, &[], &no_files);
     read.map_or_else(|problems| problems.to_string(), |_| "fine".into())
 }
 
-/// What is said about hosts "a" and "b" and a switch "s" with these cables.
+/// Problems of hosts "a" and "b" and a switch "s" with these cables.
 fn explicit(cables: &str) -> String {
     said(&format!(
         "[topology.explicit]\nhosts = ['a', 'b']\nswitches = [{{ name = 's' }}]\ncables = [{cables}]"

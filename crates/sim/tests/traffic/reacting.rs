@@ -428,7 +428,7 @@ fn a_source_without_slots_is_never_idle() {
     assert_eq!((run.status(), run.0.summary.traffic[0].flows), (Status::Complete, 8));
 }
 
-/// What a source draws is its own: other traffic and other transports move the times of its flows alone.
+/// Draws of a source are its own: other traffic and other transports move the times of its flows alone.
 #[test]
 fn others_move_no_draw_of_a_source() {
     let entry = r#"

@@ -283,9 +283,10 @@ fn a_late_flow_goes_on_or_is_given_up() {
     assert!(quit.end() < kept.end());
 }
 
-/// The deadline is the instant of the last acknowledgement, or a picosecond or two before it. What comes at the instant at which
-/// a sender gives up, a picosecond after the deadline, comes first: only the third sender gives up. It sends a QUIT, which is
-/// answered, in place of the FIN, and never hears that all has arrived; as it has, the flow is not abandoned.
+/// The deadline is the instant of the last acknowledgement, or a picosecond or two before it. Events at the instant at
+/// which a sender gives up, a picosecond after the deadline, come first: only the third sender gives up. It sends a
+/// QUIT, which is answered, in place of the FIN, and never learns that all has arrived; as it has, the flow is not
+/// abandoned.
 #[test]
 fn a_flow_is_given_up_that_is_two_picoseconds_late() {
     let acknowledged = HANDSHAKE + ROUND_TRIP;
@@ -425,7 +426,7 @@ fn a_ring_whose_credits_wait_for_each_other_is_a_deadlock() {
     );
 }
 
-/// What the check says beforehand of cycles of links.
+/// Advice of the check on cycles of links.
 fn cycles(run: &Run) -> Vec<&str> {
     let advice = run.0.summary.advice.iter().filter(|advice| advice.path == "queue.daq");
     advice.map(|advice| &*advice.message).collect()

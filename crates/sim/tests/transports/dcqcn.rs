@@ -208,7 +208,7 @@ fn two_flows_share() {
     assert!((shares[0] / shares[1] - 1.0).abs() < 0.1, "{shares:?}");
 }
 
-/// What is not to be acknowledged yet is not missed: at 10 Gbps a megabyte takes eight timeouts.
+/// Acknowledgements that are not due yet are not missed: at 10 Gbps a megabyte takes eight timeouts.
 #[test]
 fn silence_that_was_asked_for_is_no_loss() {
     for (acks, timeouts) in [(0, 0), (1000, 0), (500, 0), (1, 0)] {

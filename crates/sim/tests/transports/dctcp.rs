@@ -272,7 +272,7 @@ fn growth_by_whole_segments() {
     assert_eq!(found, [&start[..], &[10_083, 10_083 + MSS, 10_083 + 2 * MSS]].concat());
 }
 
-/// What passes a link after a start: packets with payload, marked ones, and the mean number in its port.
+/// Packets that pass a link after a start: those with payload, marked ones, and the mean number in its port.
 struct Watch {
     link: LinkId,
     from: Time,

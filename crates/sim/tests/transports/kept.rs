@@ -55,8 +55,8 @@ fn a_second_message_skips_handshake_and_slow_start() {
     assert_eq!(run.counters().packets, 42);
 }
 
-/// Each entry keeps connections of its own: a message of another entry between the same hosts, while that of the first is under
-/// way, has a handshake of its own, and takes as long.
+/// Each entry keeps connections of its own: a message of another entry between the same hosts, while that of the first
+/// is in flight, has a handshake of its own, and takes as long.
 #[test]
 fn entries_do_not_share_their_connections() {
     let entry = |name: &str, at: &str| {

@@ -160,7 +160,7 @@ fn broken(settings: &str, overrides: &[(&str, &str)]) -> Run {
     run_with(&text, overrides)
 }
 
-/// What a dead path has taken comes by another one after a timeout; without reinjection, when the path is back.
+/// Data lost on a dead path comes by another one after a timeout; without reinjection, when the path is back.
 #[test]
 fn reinjection() {
     let (with, without) = (broken("reinject = true", &[]), broken("reinject = false", &[]));

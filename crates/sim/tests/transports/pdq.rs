@@ -435,7 +435,7 @@ fn who_cannot_be_in_time_gives_up() {
     assert!(late("", "8ms").flow_of("first", "fct_ps") <= alone.flow("fct_ps") + RTT);
 }
 
-/// What the parts of a scenario cannot be together is said with path and what is allowed.
+/// Settings of a scenario that exclude each other are refused with path and what is allowed.
 #[test]
 fn mistakes() {
     let said = |settings: &str| {

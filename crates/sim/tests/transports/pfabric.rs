@@ -26,7 +26,7 @@ fn flows(settings: &str, flows: &[(&str, u32, u32, u64, u64)]) -> String {
     format!("{settings}\n{network}{}", flows.iter().map(entry).collect::<String>())
 }
 
-/// What a packet says is what its flow has not sent, itself included; timeouts are far away.
+/// A packet carries the bytes that its flow has not sent, itself included; timeouts are far away.
 const UNSENT: &str = "transport.pfabric = { remaining = \"unsent\", rto = \"1ms\" }";
 
 /// Packets of the long flow are at the port at 13, 25, ... us, those of the short one at 46, 58 and 70 us: that finds
@@ -285,7 +285,7 @@ fn one_link_is_shortest_remaining_first() {
     assert!((sum / expected_sum - 1.0).abs() < 0.02, "{}", sum / expected_sum);
 }
 
-/// What the transport needs and the port cannot bear is said with path and what is allowed.
+/// Needs of the transport that the port cannot meet are refused with path and what is allowed.
 #[test]
 fn mistakes() {
     let problems = |settings: &str| {

@@ -24,7 +24,7 @@ fn a_class_is_the_number_of_thresholds_passed() {
     assert_eq!(last.class(0, 1001, None), 1);
 }
 
-/// What is sent again has the class that it had, or that of all that has been sent.
+/// A retransmission has the class that it had, or that of all that has been sent.
 #[test]
 fn the_class_of_what_is_sent_again() {
     for by in [TagBy::First, TagBy::Last] {
@@ -78,7 +78,7 @@ fn classes_beyond_the_last_go_with_it() {
     assert_eq!(places(&two_flows(&tagging, "classes = 1")), [12, 8]);
 }
 
-/// What arrives at a full buffer is dropped, of whatever class, and nothing else is.
+/// A packet that arrives at a full buffer is dropped, of whatever class, and no other is.
 #[test]
 fn the_buffer_is_shared() {
     let drops = |queue: &str| two_flows(&after(1), queue).flows("drops");

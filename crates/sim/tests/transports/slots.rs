@@ -66,8 +66,8 @@ fn packets_that_share_slots_waste_none() {
     }
 }
 
-/// A flow starts in the instant in which a retransmitted report on its queue arrives, and its own reports are heard behind
-/// that: each flow gets its rate.
+/// A flow starts in the instant in which a retransmitted report on its queue arrives, and its own reports are processed
+/// behind that: each flow gets its rate.
 #[test]
 fn a_report_waits_for_one_that_arrives_with_it() {
     let pairs: Vec<String> = (0..60).map(|host| format!("[{host}, {}]", host + 60)).collect();

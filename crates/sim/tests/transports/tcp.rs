@@ -524,11 +524,10 @@ fn limited_transmit() {
     assert_eq!(fate(&run), (RTO + TRIP + T + WAY, 1, 1));
 }
 
-/// What limited transmit has sent does not count as flight when a loss halves it (RFC 5681, 3.2, step 2):
-/// of 8 segments the first is lost, 9 and 10 go for two duplicates, the third makes ssthresh 4, not 5, and
-/// the window 7. Four more duplicates make it 11: segment 11 goes at 7 T + TRIP; those of 9 and 10 let 12 and
-/// 13 go. At 3 T + 2 TRIP all up to 10 is acknowledged, three are in flight: Reno sends 14, and 15 only with
-/// the acknowledgement of 11, at 7 T + 2 TRIP.
+/// Segments of limited transmit do not count as flight when a loss halves it (RFC 5681, 3.2, step 2): of 8 segments the
+/// first is lost, 9 and 10 go for two duplicates, the third makes ssthresh 4, not 5, and the window 7. Four more
+/// duplicates make it 11: segment 11 goes at 7 T + TRIP; those of 9 and 10 let 12 and 13 go. At 3 T + 2 TRIP all up to
+/// 10 is acknowledged, three are in flight: Reno sends 14, and 15 only with the acknowledgement of 11, at 7 T + 2 TRIP.
 #[test]
 fn limited_transmit_is_not_flight() {
     let settings = "handshake = false, initial_window = 8, limited_transmit = true, congestion = \"reno\"";

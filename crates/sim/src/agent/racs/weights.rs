@@ -13,7 +13,7 @@ pub fn weight(left: f64, exponent: f64) -> f64 {
     if exponent == 1.0 { 1.0 / left } else { libm::pow(left, -exponent) }
 }
 
-/// What a flow claims of a port.
+/// Claim of a flow on a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
     /// Its weight.

@@ -6,8 +6,8 @@ use crate::engine::data::event::Phase;
 use crate::engine::network::Network;
 use crate::ids::{LinkId, PacketId};
 
-/// Compares each window, and what of it is under way, with what was given, in all parts of a run: at its head and its end
-/// a link's account is that of the part there.
+/// Compares each window, and its bytes outstanding, with the initial window, in all parts of a run: at its head and its
+/// end a link's account is that of the part there.
 pub(in crate::engine) fn audit_credits<M: Members>(
     parts: &[&Network<'_, M>],
     head: impl Fn(usize) -> usize,
@@ -93,8 +93,8 @@ mod tests {
         )
     }
 
-    /// After each event: windows and what of them is under way are what was given, no head has more under way, and no
-    /// switch has more waiting than its buffers hold. Windows do become too small to send.
+    /// After each event: windows and their bytes outstanding add up to the initial windows, no head has more
+    /// outstanding, and no switch has more waiting than its buffers hold. Windows do become too small to send.
     #[test]
     fn no_switch_is_ever_sent_more_than_it_holds() {
         let mut stopped = 0;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     /// A switch's buffer is divided among the links by which the class may come: in a rack of which two hosts send with
-    /// a deadline and one without, by two and one, in whole packets of 1500 B; nobody else has credit, and links to
+    /// a deadline and one without, by two and one, in whole packets of 1500 B; no other host has credit, and links to
     /// hosts need none.
     #[test]
     fn buffers_are_divided_among_those_who_send() {
@@ -202,9 +202,9 @@ mod tests {
 
     const OF_CLASSES: [(usize, &str); CLASSES] = [(LONG, ""), (SHORT, "deadline = \"1s\"")];
 
-    /// The first packet leaves as it comes. When the fourth leaves, 36 us after the first, eight have come and four wait:
-    /// 6000 B, of which a frame tells the sender before the next leaves. It hears so of the class of its packets, and nothing
-    /// of the other.
+    /// The first packet leaves as it comes. When the fourth leaves, 36 us after the first, eight have come and four
+    /// wait: 6000 B, which a frame reports to the sender before the next leaves. The frame reports the class of the
+    /// sender's packets, and nothing of the other.
     #[test]
     fn a_sender_hears_of_the_queue_of_its_class() {
         for (class, deadline) in OF_CLASSES {

@@ -50,7 +50,7 @@ impl Entry {
         Event { time, order: u64::from(self.place) << 32 | u64::from(self.word), a: self.a }
     }
 
-    /// What the events of a bucket are sorted by.
+    /// Sort key of the events of a bucket.
     #[inline(always)]
     pub fn key(&self) -> u128 {
         u128::from(self.instant()) << 64 | u128::from(u64::from(self.word) << 32 | u64::from(self.a))

@@ -26,7 +26,7 @@ pub struct Calendar {
     open: u64,
     today: Vec<Entry>,
     cursor: usize,
-    /// What has been found out about each event of the open bucket.
+    /// Hint on each event of the open bucket: the result of its prefetch.
     hints: Vec<u32>,
     /// Events beyond the ring.
     far: BinaryHeap<Reverse<Event>>,
@@ -49,7 +49,7 @@ pub struct Calendar {
     pub scanned: u64,
 }
 
-/// What [`Calendar::adapt`] decides by, since it last looked.
+/// Counters by which [`Calendar::adapt`] decides, since it last looked.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stats {
     popped: u32,

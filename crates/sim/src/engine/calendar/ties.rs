@@ -117,7 +117,7 @@ impl Ties {
 #[derive(Clone, Debug, Default)]
 pub struct Lots {
     tied: Vec<Entry>,
-    /// What each has drawn, above its place among the tied.
+    /// Number that each has drawn, above its place among the tied.
     drawn: Vec<u64>,
 }
 

@@ -15,7 +15,7 @@ use crate::ids::{FlowId, LinkId};
 use crate::random::Stream;
 use crate::units::{Rate, Time};
 
-/// What is computed at one port. A new agent implements it.
+/// Computation at one port. A new agent implements it.
 pub trait PortAgent {
     /// Whether it asks for the port's bytes when a packet to a receiver comes while no tick is pending, as at the start of
     /// its first interval. Otherwise the context has them at ticks only: to bring a port up to date costs more than what

@@ -211,7 +211,7 @@ impl ControlContext<'_> {
         self.wake = self.wake.min(time.max(Time(self.now.0 + 1)));
     }
 
-    /// Acts at that time instead: what it has heard by now is too early, and this was no act.
+    /// Acts at that time instead: the reports so far are too early, and this was no act.
     pub fn put_off(&mut self, time: Time) {
         self.put_off = true;
         self.wake_at(time);

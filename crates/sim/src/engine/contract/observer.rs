@@ -11,7 +11,7 @@ use crate::engine::data::packet::Packet;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 
-/// What watches: what a researcher writes for a measurement of their own.
+/// Observer of a run: the interface for a researcher's own measurement.
 pub trait Observer: Send {
     /// When it wants to look at the network next; [`Time::NEVER`] if it does not. Asked after each look.
     fn next_look(&self) -> Time {
@@ -43,7 +43,7 @@ pub trait Observer: Send {
     /// The run's controller begins to decide.
     fn control_begins(&mut self) {}
 
-    /// It has decided, and hosts have heard of what is for at once.
+    /// It has decided, and hosts have received the orders that take effect at once.
     fn control_ends(&mut self) {}
 
     /// Bytes that it keeps, for the limit of the run's memory.
@@ -75,7 +75,7 @@ pub struct View<'v> {
     quiet_until: Time,
 }
 
-/// What a view looks up, whatever the members of the run and however many parts it has.
+/// Queries of a view, whatever the members of the run and however many parts it has.
 pub(in crate::engine) trait Inside {
     fn port(&mut self, link: LinkId, at: Time) -> PortState;
     fn packets(&self) -> usize;
@@ -98,7 +98,7 @@ pub(in crate::engine) fn delivered(ended: impl Iterator<Item = u64>, conns: &[Co
     all
 }
 
-/// Whether a connection carries a flow that is under way, or stands for its subflows.
+/// Whether a connection carries an active flow, or stands for its subflows.
 fn carries(conn: &Conn) -> bool {
     conn.open && conn.flow != FlowId::NONE && conn.parent == ConnId::NONE
 }
@@ -120,7 +120,7 @@ impl View<'_> {
         self.inside.port(link, self.at)
     }
 
-    /// What has been counted at a link until now.
+    /// Counters of a link until now.
     pub fn counts(&mut self, link: LinkId) -> LinkCounts {
         self.inside.counts(link, self.at)
     }
@@ -145,7 +145,7 @@ impl View<'_> {
         self.inside.packets() == 0
     }
 
-    /// The flows that are under way: of each, the connection that carries it or stands for its subflows.
+    /// Active flows: of each, the connection that carries it or stands for its subflows.
     pub fn connections(&self) -> impl Iterator<Item = (ConnId, &Conn)> {
         let open = |(index, conn): (usize, _)| (ConnId(index as u32), conn);
         let conns = self.inside.conns().iter().enumerate().map(open);
@@ -157,7 +157,7 @@ impl View<'_> {
         self.inside.entry(flow)
     }
 
-    /// What a flow has counted that is no longer open.
+    /// Counters of a flow that is no longer open.
     pub fn ended(&self, flow: FlowId) -> Counts {
         self.inside.ended(flow)
     }
@@ -167,7 +167,7 @@ impl View<'_> {
         self.inside.backlog(host)
     }
 
-    /// Bytes that a connection may have under way, if its transport has such a window.
+    /// Bytes that a connection may have in flight, if its transport has such a window.
     pub fn window(&self, id: ConnId) -> Option<u64> {
         self.inside.window(id)
     }

@@ -18,13 +18,13 @@ pub struct Hop {
     pub label: u32,
     /// Links that the packet has crossed.
     pub hops: u8,
-    /// A number that no other hop of any packet has: what to draw chance by, in whatever order hops come.
+    /// A number that no other hop of any packet has: the index of its random number, in whatever order hops come.
     pub ticket: u64,
     /// How many next hops there are.
     pub count: u32,
 }
 
-/// What a source knows when it chooses the path of a packet.
+/// Input of a source's choice of the path of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Trip<'a> {
     /// The packet's connection.
@@ -46,7 +46,7 @@ pub struct Trip<'a> {
 pub struct Path {
     /// Its number among the paths of this end of the connection, from 0.
     pub number: u32,
-    /// What [`Choose::choose`] finds it by; or the number of a whole path.
+    /// Label from which [`Choose::choose`] finds it; or the number of a whole path.
     pub label: u32,
     /// Of a whole path [`flag::ROUTED`](crate::engine::data::packet::flag::ROUTED), and
     /// [`flag::BACKWARDS`](crate::engine::data::packet::flag::BACKWARDS) if its packets go it backwards; else 0.
@@ -81,8 +81,7 @@ pub trait Choose {
     /// Which of `hop.count` next hops the packet takes, now that it is there.
     fn choose(&mut self, hop: Hop, now: Time) -> u32;
 
-    /// What [`Choose::choose`] is going to say, if that is known before the packet is there. It spares the
-    /// engine a wait for memory.
+    /// Result of [`Choose::choose`], if it is known before the packet is there. It spares the engine a wait for memory.
     #[inline]
     fn foresee(&self, hop: Hop) -> Option<u32> {
         let _ = hop;

@@ -16,7 +16,7 @@ pub struct Partition {
     pub part: Vec<u32>,
     /// How many parts.
     pub count: u32,
-    /// What happens in a part is known to no other one before so long.
+    /// Lower bound on the time after which an event of a part can affect another part.
     pub lookahead: Time,
 }
 
@@ -51,16 +51,17 @@ pub struct BoundaryPacket {
     pub packet: Packet,
 }
 
-/// What a part has for another.
+/// Data of a part for another.
 #[derive(Debug, Default)]
 pub struct Outbox {
     /// Packets.
     pub packets: Vec<BoundaryPacket>,
-    /// What these carry; as many, where packets have records.
+    /// Records of these packets; as many, where packets have records.
     pub records: Vec<Record>,
-    /// Whole paths that packets of it take and that the other part has not been told of: see [`Paths::tell`](crate::engine::data::paths::Paths::tell).
+    /// Whole paths of these packets that the other part does not have yet: see
+    /// [`Paths::tell`](crate::engine::data::paths::Paths::tell).
     pub paths: Vec<u32>,
-    /// Packets whose paths have been told.
+    /// Number of packets, from the first, whose paths have been announced.
     pub told: usize,
     /// Pause frames.
     pub pauses: Vec<Event>,
@@ -103,7 +104,7 @@ impl Outbox {
     }
 }
 
-/// What a part has for the others.
+/// Data that a part exchanges with the others.
 #[derive(Debug, Default)]
 pub struct Remote {
     /// This part, of so many; 0 of 1 in a run that is not parted.

@@ -56,7 +56,7 @@ pub fn class_of(class: u8) -> usize {
 pub struct Credits {
     /// By link; empty unless the run's queue gives credits.
     pub links: Vec<Credit>,
-    /// By the link that they cross: frames under way, first to last.
+    /// By the link that they cross: frames in flight, first to last.
     pub(in crate::engine) under_way: Vec<Ring<Frame>>,
     pub(in crate::engine) full_packet: u32,
     pub(in crate::engine) frame_bytes: u32,
@@ -82,7 +82,7 @@ pub struct Credit {
     pub(in crate::engine) due: bool,
     /// Whether an event is pending for the next frame to come.
     pub(in crate::engine) awaits: bool,
-    /// Of each class what its head heard last: see [`Word`].
+    /// Latest report to its head, by class: see [`Word`].
     heard: [(u32, u32); CLASSES],
 }
 
@@ -189,14 +189,14 @@ impl Credits {
         Some(Event { time: frame.at, order: frame.order, a: 0 })
     }
 
-    /// What a host last heard of a class at one of its links.
+    /// Latest report to a host on a class at one of its links.
     pub(in crate::engine) fn word(&mut self, link: LinkId, class: usize, now: Time) -> Word {
         self.hear(link, now);
         let (queue, load) = self.links[link.index()].heard[class];
         Word { queue: u64::from(queue), load }
     }
 
-    /// Bytes that came by a link are no longer behind it. Whether its head is to be told who does not know it yet.
+    /// Bytes have left the buffer behind a link. Returns whether a credit frame becomes due.
     pub(in crate::engine) fn owe(&mut self, ingress: LinkId, class: usize, size: u32) -> bool {
         let Some(credit) = self.links.get_mut(ingress.index()).filter(|credit| credit.is_limited()) else {
             return false;
@@ -205,7 +205,7 @@ impl Credits {
         !std::mem::replace(&mut credit.due, true)
     }
 
-    /// Bytes that frames under way tell of, of a link and class.
+    /// Bytes of a link and class that frames in flight return as credit.
     pub(in crate::engine) fn told(&self, link: LinkId, class: usize) -> u32 {
         self.under_way[link.reverse().index()].iter().map(|frame| frame.bytes[class]).sum()
     }
@@ -218,7 +218,7 @@ impl Credit {
         self.given[SHORT] != UNLIMITED
     }
 
-    /// Whether its head has sent what it has not heard of.
+    /// Whether its head has spent credit whose return it has not read yet.
     pub fn is_spent(&self) -> bool {
         self.window != self.given
     }

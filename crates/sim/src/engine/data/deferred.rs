@@ -13,7 +13,7 @@ pub struct Deferred {
     pub gone: Vec<ConnId>,
     /// Headers to be sent back to their senders.
     pub bounced: Vec<PacketId>,
-    /// Links whose head is to be told something that it has not been told: see `engine/network/pause.rs`.
+    /// Links to whose head a pause or credit frame is due: see `engine/network/pause.rs`.
     pub pauses: Vec<LinkId>,
     /// Flows that have just ended, and where, if anything depends on that.
     pub ended: Vec<(FlowId, Milestone)>,
@@ -46,7 +46,7 @@ impl Deferred {
         self.bounced.push(id);
     }
 
-    /// The head of the link is to be told.
+    /// A pause or credit frame to the head of the link is due.
     pub fn pause(&mut self, ingress: LinkId) {
         self.any = true;
         self.pauses.push(ingress);

@@ -85,7 +85,7 @@ pub struct Totals {
     pub words_scanned: u64,
 }
 
-/// What was counted at a directed link: at the port that feeds it and on its wire.
+/// Counters of a directed link: of the port that feeds it and of its wire.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkCounts {
     /// Packets and bytes put on the wire.
@@ -109,7 +109,7 @@ pub struct LinkCounts {
 }
 
 impl LinkCounts {
-    /// What has been counted since then; maxima are those since they were last started anew.
+    /// Difference from earlier counters; maxima are those since they were last started anew.
     pub fn since(&self, before: &LinkCounts) -> LinkCounts {
         LinkCounts {
             sent: self.sent.less(before.sent),
@@ -162,7 +162,7 @@ pub struct PartCounts {
     pub turns: u64,
     /// Packets that crossed from one part to another.
     pub crossings: u64,
-    /// Events of the busiest thread in each window, added up: those that nobody could do side by side.
+    /// Events of the busiest thread in each window, added up: those that could not run in parallel.
     pub critical_events: u64,
     /// Events of the last window.
     #[serde(skip)]

@@ -19,7 +19,7 @@ pub struct Paths {
     links: Vec<LinkId>,
     /// Paths by the hash of their links.
     known: FxHashMap<u64, PathId>,
-    /// By path, the parts of the run that have been told of it, a bit each.
+    /// By path, the parts of the run that have received it, a bit each.
     told: Vec<u64>,
     /// By part of the run and its number of a path, the number here.
     heard: Vec<Vec<PathId>>,
@@ -96,7 +96,7 @@ impl Paths {
         self.links.is_empty()
     }
 
-    /// Tells another part of the run what a path is, unless it has been told: appends the path's number here, how many
+    /// Announces a path to another part of the run, unless that has been done: appends the path's number here, how many
     /// links it has, and these.
     pub fn tell(&mut self, path: PathId, part: usize, words: &mut Vec<u32>) {
         self.told.resize(self.links.len(), 0);
@@ -108,7 +108,7 @@ impl Paths {
         }
     }
 
-    /// Takes in what another part has told.
+    /// Enters the paths that another part has announced.
     pub fn hear(&mut self, part: usize, mut words: &[u32]) {
         while let [path, len, rest @ ..] = words {
             let (links, rest) = rest.split_at(*len as usize);
@@ -122,7 +122,7 @@ impl Paths {
         }
     }
 
-    /// The number here of a path that another part has told of.
+    /// Number in this part of a path that another part has announced.
     pub fn own(&self, part: usize, path: PathId) -> PathId {
         self.heard[part][path.index()]
     }

@@ -19,9 +19,9 @@ pub struct Port {
     /// When the last transmission ends that has been started, or in committed mode accepted.
     pub free_at: Time,
     delay: Time,
-    /// Serviced: how long after a transmission could start it may be decided. Nobody can see a packet
-    /// before it has crossed the link, so that one event can start many transmissions in retrospect;
-    /// zero at a host's port, whose transports must be asked in time.
+    /// Serviced: how long after a transmission could start it may be decided. A packet has no effect before it has
+    /// crossed the link, so that one event can start many transmissions in retrospect; zero at a host's port, whose
+    /// transports must be polled in time.
     pub lookahead: Time,
     /// Zero if the rate does not divide: then each packet's time is rounded up by itself.
     ps_per_byte: u32,
@@ -58,7 +58,7 @@ pub struct Port {
     /// Whether it writes its state into records of packets that leave it: see `engine/data/telemetry.rs`.
     pub stamps: bool,
 
-    /// What it can do at present.
+    /// Present rate of the link.
     pub rate: Rate,
     /// The faults of its link, if it ever has any.
     pub fault: Option<Box<LinkFault>>,
@@ -73,7 +73,7 @@ pub struct Tally {
     pub received: u64,
 }
 
-/// What a port has taken away.
+/// Packets that a port has dropped, sent back, trimmed or marked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Losses {
     /// Packets dropped.
@@ -89,7 +89,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// What has been taken away since then.
+    /// Difference from earlier counts.
     pub fn less(self, before: Losses) -> Losses {
         Losses {
             dropped: self.dropped.less(before.dropped),
@@ -118,7 +118,7 @@ impl Amount {
         self.bytes += u64::from(bytes);
     }
 
-    /// What has been counted since then.
+    /// Difference from an earlier count.
     pub fn less(self, before: Amount) -> Amount {
         Amount { packets: self.packets - before.packets, bytes: self.bytes - before.bytes }
     }
@@ -152,7 +152,7 @@ impl Port {
         }
     }
 
-    /// What is sent from now on is sent at this rate.
+    /// Sets the rate of transmissions that begin from now on.
     pub fn set_rate(&mut self, rate: Rate) {
         let busy = self.busy(self.sent.bytes, Time::ZERO);
         if let Some(fault) = &mut self.fault {
@@ -171,8 +171,9 @@ impl Port {
         self.rate.transmission(u64::from(bytes))
     }
 
-    /// Time in which packets were on the wire, given the bytes of all whose transmission has begun, and what is left of the
-    /// one under way. Where the rate does not divide, a packet's time is not rounded up here, so that it is never too much.
+    /// Time in which packets were on the wire, given the bytes of all whose transmission has begun, and the remaining
+    /// time of the present one. Where the rate does not divide, a packet's time is not rounded up here, so that it is
+    /// never too much.
     pub fn busy(&self, begun_bytes: u64, left: Time) -> Time {
         let (before, bytes) = self.fault.as_ref().map_or((Time::ZERO, 0), |fault| (fault.busy, fault.bytes));
         let picobits = u128::from(begun_bytes - bytes) * 8 * u128::from(SECOND);
@@ -218,7 +219,8 @@ impl Port {
         self.packets -= 1;
     }
 
-    /// Serviced: notices the end of a transmission, for which there is no event if nobody waits for it.
+    /// Serviced: accounts for the end of a transmission, for which there is no event if no packet or frame waits for
+    /// it.
     #[inline]
     pub fn settle(&mut self, now: Time) {
         if self.wire_bytes != 0 && self.free_at <= now {
@@ -268,7 +270,7 @@ impl Departures {
         self.0.first().map_or(0, |(_, bytes)| bytes)
     }
 
-    /// What is left at that time of the transmission under way; call [`Departures::settle`] first.
+    /// Remaining time of the present transmission; call [`Departures::settle`] first.
     pub fn left(&self, now: Time) -> Time {
         self.0.first().map_or(Time::ZERO, |(departure, _)| departure - now)
     }
@@ -279,8 +281,8 @@ impl Departures {
         self.0.push((departure, bytes));
     }
 
-    /// What the port had sent and its bytes integrated over time, without what was computed for later than `at`; call
-    /// [`Departures::settle`] first.
+    /// Packets and bytes that the port had sent, and its bytes integrated over time, without what was computed for
+    /// later than `at`; call [`Departures::settle`] first.
     pub fn sent_and_area(&self, port: &Port, at: Time) -> (Amount, i128) {
         let (mut sent, mut integral) = (port.sent, port.area);
         for (departure, bytes) in self.0.iter() {

@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(stamps.read(&record, Time::from_us(7))[..], [hop; 5]);
     }
 
-    /// What does not fit is left out as a whole; a queue is "that long or longer".
+    /// A record with a value that does not fit is left out as a whole; a queue is "that long or longer".
     #[test]
     fn what_does_not_fit_leaves_none() {
         assert!(collected(6).is_empty() && collected(9).is_empty());

@@ -60,7 +60,7 @@ pub struct ControlPlane<C> {
     /// Orders so far, by queue, where the channel delays them or may lose them.
     ordered: Vec<u32>,
     latest: Latest,
-    /// By queue, when the last report on it is heard, where the channel may lose it.
+    /// By queue, when the controller processes the last report on it, where the channel may lose it.
     heard: Vec<Time>,
     /// In a run of several parts: orders that leave for them.
     sent_orders: Option<Vec<SentOrder>>,
@@ -160,8 +160,8 @@ impl<C: Controller> ControlPlane<C> {
         self.post(Message::Report(report), at, calendar);
     }
 
-    /// When a report is heard that arrives at that time, and whether another one on its queue may be heard at the same time, but
-    /// before it: not before those that were sent earlier and are retransmitted.
+    /// When a report is processed that arrives at that time: not before those on its queue that were sent earlier and
+    /// are retransmitted. And whether another one on its queue may be processed at the same time, but before it.
     fn in_order(&mut self, mut report: Report, at: Time) -> (Time, bool) {
         if self.channel.loss == 0.0 {
             return (at, false);

@@ -70,7 +70,7 @@ impl<M: Members> Network<'_, M> {
         waiting
     }
 
-    /// Takes back what a frame under way tells of: how a test of the audit loses a credit.
+    /// Removes the credit from a frame in flight: how a test of the audit loses a credit.
     #[cfg(test)]
     pub fn lose_credit(&mut self) -> bool {
         let tells = |ring: &&mut crate::engine::data::ring::Ring<Frame>| {

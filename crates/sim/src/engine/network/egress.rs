@@ -45,7 +45,7 @@ impl<Q> Egress<Q> {
         }
     }
 
-    /// What has been counted at the link until that time; the port must be up to date.
+    /// Counters of the link until that time; the port must be up to date.
     pub fn counts(&self, stops: Option<&Stops>, at: Time) -> LinkCounts {
         let Egress { port, losses, .. } = self;
         let (sent, area) = self.sent_and_area(at);

@@ -220,7 +220,7 @@ impl<'a, M: Members> Network<'a, M> {
         }
     }
 
-    /// Counts a packet that a host puts on its wire; its port is told if the scenario wants it lost.
+    /// Counts a packet that a host puts on its wire; marks it at the port as lost if the scenario lists it.
     #[cold]
     fn count_picked(&mut self, link: LinkId, packet: &Packet) {
         let flow = self.conns[packet.conn.index()].flow;
@@ -299,8 +299,8 @@ impl<'a, M: Members> Network<'a, M> {
         queue.timer(&mut cx);
     }
 
-    /// Sends the pause frame that waits, if there still is something to tell. Only switches send frames: nobody but the
-    /// queue has something for this port.
+    /// Sends the pending pause or credit frame, if it is still due. Only switches send frames: packets of this port
+    /// come from its queue alone.
     #[cold]
     fn send_frame_first(&mut self, link: LinkId) -> bool {
         let now = self.now;
@@ -368,7 +368,7 @@ impl<'a, M: Members> Network<'a, M> {
         self.calendar.push(Event { time, order, a });
     }
 
-    /// What has been counted at a link until that time.
+    /// Counters of a link until that time.
     pub fn counts(&mut self, link: LinkId, at: Time) -> LinkCounts {
         self.settle(link, at);
         self.egress[link.index()].counts(self.control.pauses.stops.get(link.index()), at)
@@ -379,7 +379,7 @@ impl<'a, M: Members> Network<'a, M> {
         self.egress[link.index()].port.fault.as_ref().map_or(0, |fault| fault.lost)
     }
 
-    /// What has been counted until that time, by link.
+    /// Counters until that time, by link.
     pub fn all_counts(&mut self, at: Time) -> Vec<LinkCounts> {
         (0..self.egress.len()).map(|link| self.counts(LinkId(link as u32), at)).collect()
     }

@@ -85,7 +85,7 @@ impl<M: Members> Network<'_, M> {
         !self.control.pauses.gates.is_empty() || !self.control.credits.links.is_empty()
     }
 
-    /// The class of a packet that may be told to stop.
+    /// Class of a packet that pause or credit frames may stop.
     pub(in crate::engine) fn stops(&self, packet: &Packet) -> Option<usize> {
         match self.control.credits.links.is_empty() {
             true => Some(class_of(packet.header.class)),

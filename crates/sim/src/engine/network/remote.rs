@@ -23,7 +23,7 @@ impl<M: Members> Network<'_, M> {
         self.put(id, copy);
     }
 
-    /// Adds to what goes to other parts the whole paths of packets that these have not been told of.
+    /// Adds to the data for other parts the whole paths of packets that those parts do not have yet.
     pub(in crate::engine) fn tell_paths(&mut self) {
         if self.paths.is_empty() {
             return;

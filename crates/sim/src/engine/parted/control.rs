@@ -24,7 +24,7 @@ pub(in crate::engine) struct Center<C> {
     numbers: Vec<Vec<QueueId>>,
     /// By that number, the number in its part.
     queues: Vec<QueueId>,
-    /// Reports that it has not heard, in order: the keys of their events, their parts.
+    /// Reports that it has not processed, in order: the keys of their events, their parts.
     reports: VecDeque<(u128, u32, Report)>,
     /// The time of its last event, and how many there were.
     pub now: Time,
@@ -65,7 +65,7 @@ impl<C: Controller> Center<C> {
         }
     }
 
-    /// Hears the reports that were made before its next event.
+    /// Processes the reports that were made before its next event.
     fn hear_all(&mut self) {
         let next = self.first().map_or(u128::MAX, |event| event.key());
         while let Some((made, part, report)) = self.reports.pop_front_if(|&mut (made, ..)| made < next) {
@@ -103,13 +103,13 @@ impl<C: Controller> Center<C> {
 }
 
 impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
-    /// All that the controller hears and does before that time.
+    /// Handles all reports to the controller and its own events before that time.
     pub(in crate::engine) fn control_until(&mut self, end: Time) {
         while self.controls_before(u128::MAX, end) {}
     }
 
-    /// The controller hears the reports that have been made, and handles its next event if that comes before the event
-    /// with that key and before `end`. Returns whether there was one.
+    /// The controller processes the reports that have been made, and handles its next event if that comes before the
+    /// event with that key and before `end`. Returns whether there was one.
     pub(in crate::engine) fn controls_before(&mut self, key: u128, end: Time) -> bool {
         let Some(center) = &mut self.center else { return false };
         center.collect(self.parts.iter_mut().filter_map(|part| part.net.mailbox.as_deref_mut()));

@@ -131,7 +131,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         }
     }
 
-    /// What flows of each traffic entry wait for, over all parts.
+    /// Conditions for which the unfinished flows of each traffic entry wait, over all parts.
     fn waits(&self) -> Vec<Option<crate::traffic::Waits>> {
         let mut all: Vec<Option<crate::traffic::Waits>> = vec![None; self.plan.carriers.len()];
         for (home, part) in self.parts.iter().enumerate() {
@@ -259,7 +259,7 @@ mod tests {
         assert!(found.contains("received, on the wire or lost"), "{found}");
     }
 
-    /// A part that is told of a path keeps its links too, but the run's memory counts them once.
+    /// A part that receives a path keeps its links too, but the run's memory counts them once.
     #[test]
     fn a_path_takes_memory_in_the_part_in_which_it_begins() {
         let _ = findings(|run| {

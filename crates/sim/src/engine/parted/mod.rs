@@ -85,7 +85,7 @@ pub struct Parted<'a, 'o, M: Members> {
 #[allow(clippy::vec_box, reason = "a part is kilobytes")]
 type Boxes<'a, 'o, M> = Vec<Box<Engine<'a, 'o, M>>>;
 
-/// What goes on in a lane during a window: where the parts are meanwhile, and until when they run.
+/// State of the lanes during a window: where the parts are meanwhile, and until when they run.
 struct Road<'a, 'o, M: Members> {
     lanes: Vec<Lane<'a, 'o, M>>,
     end: AtomicU64,

@@ -84,7 +84,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         true
     }
 
-    /// Whether other parts have something to hear.
+    /// Whether there is data for other parts.
     pub(in crate::engine) fn has_news(&self) -> bool {
         let remote = &self.net.remote;
         !(self.closing.is_empty()

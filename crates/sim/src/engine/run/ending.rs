@@ -78,8 +78,8 @@ impl<M: Members> Engine<'_, '_, M> {
         }
     }
 
-    /// All flows may have ended that somebody waits for: the run is complete, with background traffic once all
-    /// hosts could have heard of it.
+    /// All flows that the run waits for may have ended: the run is complete, with background traffic once a
+    /// notification could have reached all hosts.
     #[cold]
     pub(in crate::engine) fn complete_soon(&mut self) {
         if self.unbounded || self.goal == 0 || self.stop_at != Time::NEVER {
@@ -153,7 +153,8 @@ impl<M: Members> Engine<'_, '_, M> {
 }
 
 impl<M: Members> Engine<'_, '_, M> {
-    /// What the run takes, or its part: that of all parts is the sum, but for flows, which each part counts all of.
+    /// Resource use of the run, or of its part: that of all parts is the sum, but for flows, which each part counts all
+    /// of.
     pub(in crate::engine) fn used(&self) -> Used {
         let net = &self.net;
         let coming: usize = net.remote.inbox.iter().map(|outbox| outbox.packets.len()).sum();

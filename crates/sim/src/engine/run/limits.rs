@@ -49,7 +49,7 @@ pub struct Limits {
     packets: u64,
 }
 
-/// What a run takes at one time.
+/// Resource use of a run at one time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Used {
     /// Flows that are drawn, ended ones included.

@@ -67,7 +67,7 @@ pub struct Engine<'a, 'o, M: Members> {
     pub(super) limit: Option<Limit>,
     /// When it is compared with its limits. Not among what each event needs.
     pub(super) limits: Box<Limits>,
-    /// When it ends because all flows have that somebody waits for.
+    /// When it ends because all flows that it waits for have ended.
     pub(super) stop_at: Time,
     pub(super) events: u64,
     /// Events before the next audit.
@@ -91,7 +91,7 @@ pub struct Engine<'a, 'o, M: Members> {
     pub(super) watched: Vec<bool>,
     /// Those who watch.
     pub(super) observers: Vec<&'o mut dyn Observer>,
-    /// No need to ask before this time whether the run is over or somebody wants to look.
+    /// Until this time neither the end of the run nor an observer is due.
     pub(super) horizon: Time,
 }
 
@@ -235,7 +235,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
     }
 
-    /// What an event has left to do; that may leave more.
+    /// Deferred work of an event, which may defer more.
     #[inline(never)]
     pub(super) fn finish_event(&mut self) {
         while let Some(id) = self.net.after.gone.pop() {
@@ -248,7 +248,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         self.net.send_pauses();
     }
 
-    /// What happens once a flow, or less often.
+    /// Events that happen once a flow, or less often.
     #[cold]
     #[inline(never)]
     fn handle_rare(&mut self, event: Event) {
@@ -273,7 +273,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         if self.net.shows { self.arrive_shown(event, hint) } else { self.arrive_as::<false>(event, hint) }
     }
 
-    /// The same where somebody is shown packets: apart, so that nobody else pays for it.
+    /// The same where an observer is shown packets: apart, so that no other run pays for it.
     #[inline(never)]
     fn arrive_shown(&mut self, event: &Event, hint: u32) {
         self.arrive_as::<true>(event, hint);

@@ -1,4 +1,4 @@
-//! What observers see of a run, and its progress.
+//! Observation of a run, and its progress.
 
 use super::Engine;
 use crate::engine::contract::endpoint::Endpoint;

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 /// Size of the packet whose one-way delay through the idle network is the default delay of a notification.
 const NOTIFY_PACKET: u64 = 64;
 
-/// What an event of phase `Start` is about.
+/// Kinds of events of phase `Start`.
 pub mod kind {
     /// The next flow whose start is known.
     pub const TIMED: u32 = 0;
@@ -42,7 +42,7 @@ pub fn kind_of(event: &Event) -> u32 {
 /// Bits of a start's word below its kind.
 const NUMBER_BITS: u32 = 29;
 
-/// What starts next.
+/// Pending starts of flows.
 pub struct Starts<'a> {
     traffic: &'a Traffic,
     /// The flows whose start is known, if not all of them are this part's.
@@ -117,7 +117,7 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// Whether flows that somebody waits for are sure to start, or may be.
+    /// Whether flows that the run waits for are sure to start, or may be.
     pub fn to_come(&self) -> bool {
         self.next < self.timed() || self.pending > 0
     }
@@ -234,7 +234,7 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// A trigger hears that it is fired.
+    /// Fires a trigger: counts it, and schedules the flows that it starts.
     fn fire<M: Members>(&mut self, trigger: u32, parts: &Parts<M>, net: &mut Network<'_, M>) {
         let count = &mut self.fired[trigger as usize];
         *count += 1;

@@ -7,7 +7,7 @@ use crate::units::{SECOND, Time};
 /// No run lasts longer: 1,000,000 s. From here to the end of the range of times is room for what events schedule.
 const LAST: Time = Time(1_000_000 * SECOND);
 
-/// What the end of a run depends on, but for its flows: of all parts of a run.
+/// State on which the end of a run depends, apart from the flows themselves: of all parts of a run.
 pub(in crate::engine) struct State {
     pub goal: u64,
     pub unbounded: bool,

@@ -78,7 +78,7 @@ fn whole(bytes: f64) -> u64 {
     (bytes.round() as u64).max(1)
 }
 
-/// What rounding moves by less than this share is left as the formula has it.
+/// Share of the mean below which the effect of rounding is left out, and the mean is the formula's.
 const MOVED_LEAST: f64 = 1e-3;
 /// Sizes from which on rounding moves no mean: as many are rounded up as down.
 const ROUNDED_MOST: u32 = 64;

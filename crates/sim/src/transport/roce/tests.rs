@@ -1,4 +1,4 @@
-//! RoCE on a fake host: go-back-N, notifications, pacing, windows, and what a control is told; and telemetry over three
+//! RoCE on a fake host: go-back-N, notifications, pacing, windows, and the input of a control; and telemetry over three
 //! ports in a whole run.
 
 #![cfg(test)]
@@ -440,9 +440,10 @@ fn collected(queue: &str, packets: u64, parts: u32) -> Vec<Telemetry> {
 /// Five packets of 1250 B, from 10 Gbps by ports of 20, 4 and 10 Gbps, which take 1, 0.5, 2.5 and 1 us; links of 1 us.
 ///
 /// Packet i leaves the first port when it comes, at 2 + i us, since the one before has left at 1.5 + i. It comes to the
-/// second at 3.5 + i and leaves it at 3.5 + 2.5 i. Then there wait behind it, by the packets that have come: of packet 1,
-/// at 6 us, packet 2, come at 5.5; of packet 2, at 8.5, packets 3 and 4, come at 6.5 and 7.5; of packet 3 packet 4. The third
-/// port it leaves when it comes, 3.5 us later. The last acknowledgement ends the flow, and no control is told of it.
+/// second at 3.5 + i and leaves it at 3.5 + 2.5 i. Then there wait behind it, by the packets that have come: of packet
+/// 1, at 6 us, packet 2, come at 5.5; of packet 2, at 8.5, packets 3 and 4, come at 6.5 and 7.5; of packet 3 packet 4.
+/// The third port it leaves when it comes, 3.5 us later. The last acknowledgement ends the flow, and no control
+/// receives it.
 #[test]
 fn telemetry_over_three_hops_by_hand() {
     let gbps = |rate: u64| Rate(rate * 1_000_000_000);

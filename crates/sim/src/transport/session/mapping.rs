@@ -56,8 +56,8 @@ impl Mapping {
         self.waiting_bytes
     }
 
-    /// What waits of data before that number has arrived by other subflows, and need not be sent. `len` gives the bytes of
-    /// a segment. Whether there was any.
+    /// Removes waiting data before that number, which has arrived by other subflows and need not be sent. `len` gives
+    /// the bytes of a segment. Returns whether there was any.
     pub fn forget_before(&mut self, end: u32, len: impl Fn(u32) -> u64) -> bool {
         let (before, sent) = (self.waiting, self.data.len() - self.waiting);
         let given = self.given.saturating_sub(self.una) as usize;

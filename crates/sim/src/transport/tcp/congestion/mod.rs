@@ -224,7 +224,7 @@ impl Window {
 /// `timestamps` is, which is for the retransmission timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
-    /// What it has in common with other transports' acknowledgements; its fields are read as this struct's own.
+    /// Fields in common with other transports' acknowledgements; they are read as this struct's own.
     pub common: ack::Ack,
     /// The retransmission timer's estimate (SRTT of RFC 6298); none before the first sample.
     pub smoothed_rtt: Option<Time>,
