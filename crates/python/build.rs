@@ -29,8 +29,10 @@ fn main() {
     println!("cargo:rustc-env=FLOWYARD_ENGINE={}+{hash:016x}", env!("CARGO_PKG_VERSION"));
 }
 
-/// The lines of a file that are code: no comments, and nothing from its unit tests on, which stand last.
+/// The lines of a file that are code: no comments, and nothing from its unit tests on, which stand last. A file of unit tests
+/// has none.
 fn code(text: &str) -> impl Iterator<Item = &str> {
+    let text = if text.contains("\n#![cfg(test)]\n") { "" } else { text };
     let end = text.find("\n#[cfg(test)]\nmod tests {\n").unwrap_or(text.len());
     text[..end].lines().filter(|line| !line.trim_start().starts_with("//"))
 }

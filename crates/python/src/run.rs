@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::engine::contract::observer::Observer;
+use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::engine::data::progress::Progress;
 use flowyard_sim::observe::capture::Cable;
 use flowyard_sim::results::{Observed, Summary};

@@ -10,10 +10,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use flowyard_sim::engine::run::Engine;
-use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::data::finished::Status;
+use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::data::progress::Progress;
+use flowyard_sim::engine::run::Engine;
 use flowyard_sim::scenario::{self, Format};
 use flowyard_sim::setup::Setup;
 

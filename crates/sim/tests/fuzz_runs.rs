@@ -10,8 +10,8 @@ mod generate;
 
 use std::sync::LazyLock;
 
-use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::data::finished::{Limit, Status};
+use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::data::progress::Progress;
 use flowyard_sim::results::Outcome;
 use flowyard_sim::scenario::{self, Format, Scenario, no_files};

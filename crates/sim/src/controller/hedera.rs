@@ -17,7 +17,9 @@ use super::rates::paths::Paths;
 use super::{Build, ControlChannel, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::granted::{self, Granted};
-use crate::engine::contract::controller::{Act, Channel, ControlContext, Controller, OpenFlow, Order, Placed, Report};
+use crate::engine::contract::controller::{
+    Act, Channel, ControlContext, Controller, OpenFlow, Order, Placed, Report,
+};
 use crate::ids::{NodeId, QueueId};
 use crate::problem::Problem;
 use crate::routing::{Ports, Routes, longest, most_paths};

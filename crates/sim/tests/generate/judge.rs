@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flowyard_sim::Checked;
-use flowyard_sim::engine::data::plan::Agenda;
-use flowyard_sim::engine::parted::executor::{Executor, InTurn};
 use flowyard_sim::engine::data::finished::Limit;
+use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::data::progress::Progress;
+use flowyard_sim::engine::parted::executor::{Executor, InTurn};
 use flowyard_sim::records::{Table, Values};
 use flowyard_sim::results::{Outcome, Partition};
 use flowyard_sim::threads::Threads;

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::common::{self, HEADER, PACKET, Run, US, read, run, run_scenario, run_with, scenario};
-use flowyard_sim::engine::run::Engine;
-use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::data::finished::{Limit, Status};
+use flowyard_sim::engine::data::plan::Agenda;
+use flowyard_sim::engine::run::Engine;
 use flowyard_sim::setup::Setup;
 use proptest::prelude::*;
 

@@ -5,8 +5,8 @@ use crate::common::random::small_topology;
 use crate::common::{HEADER, MS, PACKET, Run, US, in_parts, run, run_with, same, scenario, scenarios};
 use crate::racks;
 use flowyard_sim::Checked;
-use flowyard_sim::engine::parted::executor::InTurn;
 use flowyard_sim::engine::data::finished::Status;
+use flowyard_sim::engine::parted::executor::InTurn;
 use flowyard_sim::scenario::{Format, no_files};
 use proptest::prelude::*;
 

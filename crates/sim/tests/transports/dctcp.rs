@@ -2,9 +2,9 @@
 
 use crate::common::scenarios::{endless_incast, flow_into_a_slower_link, queue_under_tcp};
 use crate::common::{self, Run, observed, run};
-use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::contract::observer::{Arrival, Observer, View};
 use flowyard_sim::engine::contract::packet::flag;
+use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::ids::LinkId;
 use flowyard_sim::transport::ack;
 use flowyard_sim::transport::frame::{Frame, TcpFrame};
@@ -45,7 +45,8 @@ fn alpha(model: &Model) -> f64 {
 
 /// An acknowledgement of `acked` segments, the last of them the `una`th, when `next` segments have been sent.
 fn echoed(model: &mut Model, acked: u64, una: u64, next: u64, marked: bool) -> Answer {
-    let common = ack::Ack { acked: acked * MSS, marked, una: una * MSS, next: next * MSS, ..Default::default() };
+    let common =
+        ack::Ack { acked: acked * MSS, marked, una: una * MSS, next: next * MSS, ..Default::default() };
     model.on_echo(&Ack { common, ..Ack::default() })
 }
 

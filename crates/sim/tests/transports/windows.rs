@@ -1,7 +1,7 @@
 //! TCP's window, call by call: its growth, its reduction by a loss or a mark, and when it counts as used.
 
-use flowyard_sim::transport::source::Messages;
 use flowyard_sim::transport::ack;
+use flowyard_sim::transport::source::Messages;
 use flowyard_sim::transport::tcp::congestion::{
     Ack, Cause, Congestion, CongestionEvent, Control, Model, Progress, Window,
 };

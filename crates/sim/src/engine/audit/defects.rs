@@ -1,6 +1,7 @@
 //! Defects that are injected into a run, each of which the audit must find.
 
 #![cfg(test)]
+#![cfg(test)]
 
 use super::*;
 use crate::engine::contract::discipline::Discipline;

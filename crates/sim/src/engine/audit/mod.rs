@@ -8,7 +8,6 @@
 //! way to it.
 
 mod credits;
-#[cfg(test)]
 mod defects;
 mod part;
 

@@ -3,6 +3,8 @@
 //! A test makes the connections, calls the transport as the engine would, and looks at the packets sent, the
 //! pending timers and the completed flows.
 
+#![cfg(test)]
+
 use super::controller::Report;
 use super::endpoint::Endpoint;
 use super::host::{Host, Start, Toward};

@@ -5,7 +5,6 @@ pub mod agent;
 pub mod controller;
 pub mod discipline;
 pub mod endpoint;
-#[cfg(test)]
 pub mod fake;
 pub mod host;
 pub mod members;
