@@ -232,7 +232,7 @@ def test_a_stated_mean_is_compared_with_the_points(read, stated, note):
     [
         ("swift", r"a congestion control of tcp: import with --transport tcp, and write congestion.swift"),
         ("DCTCP", r"congestion.dctcp"),
-        ("roce", "the nearest is dcqcn"),
+        ("rocev2", "the nearest is roce"),
         ("uec", "the nearest is ndp"),
         ("eqds", "the nearest is ndp"),
     ],

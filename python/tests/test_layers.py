@@ -116,7 +116,8 @@ def test_the_life_of_a_packet_is_that_of_the_engine():
     assert [(number, " ".join(text.replace("**", "").split())) for number, text in steps] == head
     for name in re.findall(r"`([^`]+)`", listed.partition("1. ")[2]):
         source = "".join(sources.values())
-        assert name in sources or (engine / name).is_dir() or re.search(rf"\b(?:fn|struct) {name.removeprefix('cx.')}\b", source), name
+        item = rf"\b(?:fn|struct) {name.removeprefix('cx.')}\b"
+        assert name in sources or (engine / name).is_dir() or re.search(item, source), name
 
 
 def test_no_module_imports_from_a_room_above():

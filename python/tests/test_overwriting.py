@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import shutil
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -31,6 +32,9 @@ FOLDERS = {
     "sweep": ("sweep plan.toml -o {} --workers 1", "goes on"),
     "paper run": ("paper run VAL-W -o {} --workers 1", "goes on"),
 }
+RESULTS = Path(__file__).parents[2] / "docs/results"
+# Verbs that write pictures into a folder, which may have other files.
+PICTURES = {"paper show": ("paper show MP-F1.2 --results {results} -o {folder}", "MP-F1.2.svg")}
 FOREIGN = b"%PDF-1.7 years of work\n<!-- end: written by make bench -->"
 
 
@@ -215,7 +219,25 @@ def test_the_tables_have_every_verb_that_writes():
             elif action.dest in ("output", "write"):
                 yield " ".join(path)
 
-    assert set(outputs(cli.parser())) == {verb.partition(" of ")[0] for verb in FILES} | set(FOLDERS)
+    assert set(outputs(cli.parser())) == {verb.partition(" of ")[0] for verb in FILES} | set(FOLDERS) | set(
+        PICTURES
+    )
+
+
+@pytest.mark.parametrize("verb", PICTURES)
+def test_a_picture_of_somebody_else_s_is_left_alone(verb, here, capsys):
+    words, name = PICTURES[verb]
+    command = words.format(results=RESULTS, folder="pictures").split()
+    (here / "pictures").mkdir()
+    (here / "pictures" / name).write_bytes(FOREIGN)
+    before = on_disk(here)
+    assert cli.main(command) == 2
+    assert f"error: pictures/{name}: is already there, and not written by" in capsys.readouterr().err
+    assert on_disk(here) == before
+    (here / "pictures" / name).unlink()
+    for _ in range(2):
+        assert cli.main(command) == 0
+    assert (here / "pictures" / name).read_bytes().startswith(b"<?xml")
 
 
 def test_a_report_carries_its_mark_before_anybody_s_text(here):

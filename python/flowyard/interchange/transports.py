@@ -10,14 +10,13 @@ DEFAULT = "ndp"
 KEEPING = ("tcp", "mptcp", "parallel-tcp")
 # What has another name here, or is not here: the nearest there is.
 _NEAREST = {
-    "roce": "dcqcn, which is RoCE's congestion control",
-    "rocev2": "dcqcn, which is RoCE's congestion control",
-    "rdma": "dcqcn, which is RoCE's congestion control",
+    "rocev2": "roce, with DCQCN as its congestion control",
+    "rdma": "roce, with DCQCN as its congestion control",
     "uec": "ndp, whose trimming and receiver's credits UEC's transport has taken up",
     "eqds": "ndp, whose receiver's credits EQDS has taken up",
     "homa": "pfabric or ndp, which also serve short flows first or let receivers pull",
     "expresspass": "ndp, whose receivers pull",
-    "hpcc": "dcqcn; HPCC itself reads telemetry that switches here do not write",
+    "hpcc": "roce with congestion.dcqcn; HPCC's own control is not here",
     "timely": "tcp with congestion.swift, the delay-based control that followed it",
     "udp": "datagram",
     "rack": "tcp",

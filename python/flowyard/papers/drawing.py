@@ -49,12 +49,17 @@ def draw_all(
         figures: Each with the folder of its tables.
         to: The SVG file of a figure.
         say: Called with a line before each figure.
+
+    Raises:
+        UserError: A file that is there is no picture of ours; nothing is drawn.
     """
+    for figure, _ in figures:
+        folders.refuse_foreign(to(figure), style.MARK)
     failed = []
     for place, (figure, tables) in enumerate(figures):
         say(f"{figure.id} ({place + 1} of {len(figures)}): {figure.title}")
         try:
-            folders.replace(to(figure), svg(figure, tables))
+            folders.replace(to(figure), svg(figure, tables), mark=style.MARK)
         except UserError as error:
             failed.append(str(error))
     return failed

@@ -110,6 +110,10 @@ def hollow(axes: "Axes", rows: "pl.DataFrame", x: str, y: str, place: int) -> No
     axes.plot(own[x].to_numpy(), own[y].to_numpy(), linestyle="", zorder=5, **look)
 
 
+# In the head of every picture: a file without it is not ours, and is not written over.
+MARK = "<dc:title>flowyard</dc:title>"
+
+
 def svg(figure: "Figure") -> bytes:
     """A picture as SVG; the same data gives the same bytes."""
     file = io.BytesIO()
