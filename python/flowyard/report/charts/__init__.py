@@ -129,6 +129,13 @@ def slowdown_by_size(runs: Sequence[Labelled]) -> Spec | None:
     return spec_of([line, point], HEIGHT, rows=rows)
 
 
+def nearest_point(*fields: str) -> alt.Parameter:
+    """The point nearest to the pointer, by these fields; none while the pointer is outside."""
+    return alt.selection_point(
+        name="hover", nearest=True, on="pointermove", clear="pointerout", fields=list(fields), empty=False
+    )
+
+
 def _distribution(
     runs: Sequence[Labelled],
     values: Iterable[pl.Series],
@@ -150,14 +157,7 @@ def _distribution(
             ]
     if not rows:
         return None
-    hover = alt.selection_point(
-        name="hover",
-        nearest=True,
-        on="pointermove",
-        clear="pointerout",
-        fields=["value", "share", "run"],
-        empty=False,
-    )
+    hover = nearest_point("value", "share", "run")
     share = alt.Y(
         "share:Q",
         title=f"share of {whole}",

@@ -102,14 +102,7 @@ def at_least_chart(runs: Sequence[Run], kind: Kind, parameter: str) -> charts.Sp
             ]
     if not rows:
         return None
-    hover = alt.selection_point(
-        name="hover",
-        nearest=True,
-        on="pointermove",
-        clear="pointerout",
-        fields=["value", "share", "line"],
-        empty=False,
-    )
+    hover = charts.nearest_point("value", "share", "line")
     chart = charts.chart_of("rows")
     if not one:
         chart = chart.transform_filter(f"datum.class === {parameter}")

@@ -142,9 +142,7 @@ def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -
             color=charts.colour_of(labels),
         )
     )
-    hover = alt.selection_point(
-        name="hover", nearest=True, on="pointermove", clear="pointerout", fields=["time", "run"], empty=False
-    )
+    hover = charts.nearest_point("time", "run")
     line = base.mark_line(strokeWidth=1.5, strokeJoin="round").encode(
         strokeDash=charts.strokes_of(labels), opacity=charts.focused()
     )

@@ -78,7 +78,7 @@ impl<'a, M: Members> Network<'a, M> {
         let asks = parts.members.telemetry();
         let port_of = |id: LinkId, link: &Link, rank| {
             let mut port = Port::new(link, rank);
-            // A packet that is dropped, or a port that is told to go on, is an act of its instant.
+            // The drop of a packet, and the resumption of a paused port, take place at their own time, not in retrospect.
             if in_retrospect && !fabric.is_host(link.from) {
                 port.lookahead = link.delay;
             }

@@ -87,7 +87,7 @@ impl<'w, 'a, M: Members> Whole<'w, 'a, M> {
     fn paused(&self, since: Time) -> impl Iterator<Item = (LinkId, usize)> {
         let stopped = move |(link, head, end): (LinkId, &Network<'_, M>, &Network<'_, M>)| {
             let gate = end.control.pauses.gates.get(link.index())?;
-            // Word that a class may go on may be on its way.
+            // A frame that resumes a class may be in flight.
             let stopped = head.egress[link.index()].port.paused & gate.wanted;
             let since_by_class = head.control.pauses.stops[link.index()].since_by_class;
             let old = move |&class: &usize| stopped & 1 << class != 0 && since_by_class[class] <= since;

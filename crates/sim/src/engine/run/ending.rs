@@ -110,8 +110,8 @@ impl<M: Members> Engine<'_, '_, M> {
         Status::Stalled
     }
 
-    /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled. Until then,
-    /// those look who want to.
+    /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled.
+    /// Observers whose looks are due until then are called.
     #[inline(never)]
     pub(in crate::engine) fn over_before(&mut self, time: Time) -> Option<Status> {
         let state = super::state::State {
@@ -125,7 +125,7 @@ impl<M: Members> Engine<'_, '_, M> {
             stop_at: self.stop_at,
         };
         let (end, why) = state.end(self.plan, time);
-        // What happens at an instant has happened before somebody looks at it.
+        // An observer looks at an instant after all of its events.
         let quiet = end.min(Time(time.0 - 1));
         if self.limits.next <= quiet {
             // What is observed counts, and nothing is observed after the end.

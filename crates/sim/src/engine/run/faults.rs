@@ -80,7 +80,7 @@ impl<M: Members> Engine<'_, '_, M> {
                 conn.receiver.port = answers;
             }
         }
-        // Those that wait for their turn at a port go on waiting at their new one.
+        // Connections that are ready at a port join the ready list of their new one.
         let waiting: Vec<Vec<ConnId>> = (0..self.net.ready.len())
             .map(|link| std::iter::from_fn(|| self.net.ready[link].pop(&mut self.net.conns)).collect())
             .collect();

@@ -9,8 +9,8 @@ use crate::ids::LinkId;
 use crate::units::Time;
 
 impl<M: Members> Engine<'_, '_, M> {
-    /// A pause frame has come by that link: the port that feeds the other direction obeys from now on. What is on its
-    /// wire goes on.
+    /// A pause frame has arrived over that link: the port that feeds the other direction stops or resumes the classes that
+    /// it names. A transmission in progress is completed.
     #[cold]
     pub(in crate::engine) fn obey(&mut self, frame: Event) {
         if !self.net.control.credits.links.is_empty() {
