@@ -5,7 +5,7 @@ use flowyard_sim::Checked;
 use flowyard_sim::engine::data::finished::Limit;
 use flowyard_sim::engine::data::finished::PartCounts;
 use flowyard_sim::engine::data::plan::Agenda;
-use flowyard_sim::engine::parted::executor::InTurn;
+use flowyard_sim::engine::parted::executor::{Executor, InTurn};
 use flowyard_sim::results::{Outcome, Partition};
 use flowyard_sim::threads::Threads;
 use proptest::prelude::*;
@@ -259,6 +259,32 @@ fn a_thousand_small_runs_on_threads_are_the_same_runs() {
             let run = in_parts(&scenario, parts, &Threads(threads));
             assert_eq!(run.digest(), expected.digest(), "seed {seed}, {parts} parts on {threads} threads");
             assert_eq!(counts(&run.0).threads, threads as u32);
+        }
+    }
+}
+
+/// All flows of a permutation end within a few windows, each known to its sender: no part waits for the order of the
+/// events of others. Nobody tells the sender of a datagram, whose last packet may be anywhere: there parts take turns.
+#[test]
+fn flows_that_end_together_cost_no_turns() {
+    for (transport, takes_turns) in [("ndp", false), ("tcp", false), ("datagram", true)] {
+        let text = format!(
+            r#"
+            topology.fat-tree.k = 8
+            transport = "{transport}"
+            [[traffic]]
+            name = "all"
+            arrivals.at-once = {{}}
+            matrix = "permutation"
+            sizes.fixed = "30KB"
+            "#
+        );
+        let scenario = scenario(&text, &[]);
+        let expected = run_scenario(&scenario, Agenda::Calendar);
+        for (parts, executor) in [(2, &InTurn as &dyn Executor), (8, &InTurn), (8, &Threads(3))] {
+            let run = in_parts(&scenario, parts, executor);
+            same(&expected, &run);
+            assert_eq!(counts(&run.0).turns > 0, takes_turns, "{transport} in {parts} parts");
         }
     }
 }

@@ -96,7 +96,7 @@ impl PortContext<'_> {
     #[cold]
     #[inline(never)]
     fn goes_abroad(&mut self, event: Event) {
-        let (id, outbox) = (PacketId(event.a), &mut self.after.out[usize::from(self.port.remote - 1)]);
+        let (id, outbox) = (PacketId(event.a), self.after.out.fill(usize::from(self.port.remote - 1)));
         if self.arena.has_records() {
             outbox.records.push(*self.arena.record(id));
         }

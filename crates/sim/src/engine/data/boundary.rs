@@ -104,6 +104,65 @@ impl Outbox {
     }
 }
 
+/// One outbox for each part of the run, and which of them have something: a window's end passes over the others.
+#[derive(Debug, Default)]
+pub struct Outboxes {
+    all: Vec<Outbox>,
+    /// A bit for each part.
+    filled: u64,
+}
+
+impl Outboxes {
+    /// Empty ones for so many parts.
+    pub fn new(parts: u32) -> Outboxes {
+        assert!(parts <= u64::BITS, "a bit for each part");
+        Outboxes { all: (0..parts).map(|_| Outbox::default()).collect(), filled: 0 }
+    }
+
+    /// The outbox of a part, to put something in.
+    pub fn fill(&mut self, part: usize) -> &mut Outbox {
+        self.filled |= 1 << part;
+        &mut self.all[part]
+    }
+
+    /// Puts another one in its place, which has something, and returns it.
+    pub fn replace(&mut self, part: usize, with: Outbox) -> Outbox {
+        self.filled |= 1 << part;
+        std::mem::replace(&mut self.all[part], with)
+    }
+
+    /// Takes one out that has something; its place stays empty.
+    pub fn take(&mut self, part: usize) -> Outbox {
+        self.filled &= !(1 << part);
+        std::mem::take(&mut self.all[part])
+    }
+
+    /// Puts an emptied one back, whose memory serves again.
+    pub fn give_back(&mut self, part: usize, emptied: Outbox) {
+        self.all[part] = emptied;
+    }
+
+    /// The parts whose outboxes have something.
+    pub fn filled(&self) -> impl Iterator<Item = usize> + use<> {
+        let mut left = self.filled;
+        std::iter::from_fn(move || {
+            let part = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (part < u64::BITS).then_some(part as usize)
+        })
+    }
+
+    /// Whether none has anything.
+    pub fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    /// Those that have something.
+    pub fn iter(&self) -> impl Iterator<Item = &Outbox> {
+        self.filled().map(|part| &self.all[part])
+    }
+}
+
 /// Data that a part exchanges with the others.
 #[derive(Debug, Default)]
 pub struct Remote {
@@ -112,7 +171,7 @@ pub struct Remote {
     /// See `me`.
     pub of: u32,
     /// By part, what has come from there and is not taken in yet.
-    pub inbox: Vec<Outbox>,
+    pub inbox: Outboxes,
     /// Starts and words to triggers at hosts of other parts.
     pub starts: Vec<(NodeId, Event)>,
     /// Connections that have opened.

@@ -1,7 +1,7 @@
 //! Work that an event leaves to be done before the next one. Most events leave little, so one test covers all
 //! of it.
 
-use super::boundary::Outbox;
+use super::boundary::Outboxes;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::traffic::dependencies::Milestone;
 
@@ -18,7 +18,7 @@ pub struct Deferred {
     /// Flows that have just ended, and where, if anything depends on that.
     pub ended: Vec<(FlowId, Milestone)>,
     /// By part of the run, packets that go there: see `engine/data/boundary.rs`. They wait for the end of a window.
-    pub out: Vec<Outbox>,
+    pub out: Outboxes,
 }
 
 impl Deferred {

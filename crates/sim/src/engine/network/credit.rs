@@ -29,7 +29,7 @@ impl<M: Members> Network<'_, M> {
         };
         match port.remote {
             0 => self.credit_comes(link, frame),
-            part => self.after.out[usize::from(part - 1)].credits.push((link, frame)),
+            part => self.after.out.fill(usize::from(part - 1)).credits.push((link, frame)),
         }
         true
     }

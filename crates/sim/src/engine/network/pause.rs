@@ -60,7 +60,7 @@ impl<M: Members> Network<'_, M> {
         let frame = Event { time, order, a: u32::from(gate.wanted) };
         match port.remote {
             0 => self.calendar.push(frame),
-            part => self.after.out[usize::from(part - 1)].push_pause(frame),
+            part => self.after.out.fill(usize::from(part - 1)).push_pause(frame),
         }
         true
     }

@@ -28,7 +28,8 @@ impl<M: Members> Network<'_, M> {
         if self.paths.is_empty() {
             return;
         }
-        for (part, outbox) in self.after.out.iter_mut().enumerate() {
+        for part in self.after.out.filled() {
+            let outbox = self.after.out.fill(part);
             for crossing in outbox.packets[outbox.told..].iter().filter(|it| it.packet.has(flag::ROUTED)) {
                 self.paths.tell(PathId(crossing.packet.label), part, &mut outbox.paths);
             }

@@ -1,4 +1,10 @@
-//! When a run in several parts is over, and whether that may be within a window.
+//! When a run in several parts is over, and how the window goes in which that may be.
+//!
+//! A run ends with the event that ends its last flow, and none behind that event happens. Where senders know the ends of
+//! their flows, each part goes on up to the end of its own last flow. If one of them comes to the end of the window with
+//! open flows, the run does not end in it, and the others follow; else the run ends with the last of their events, up to
+//! which the others go on. A flow of which nobody tells its sender ends with its last packet, wherever that is: then
+//! parts take turns event by event, in the order of all events.
 
 use super::*;
 use crate::engine::contract::members::Members;
@@ -17,8 +23,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     }
 
     /// Whether all flows without `background` have ended; with background flows, the run continues for `stop_delay`.
-    pub(in crate::engine) fn complete(&mut self) -> Option<Status> {
-        let waits = self.unbounded || self.sum(|part| part.flows_done) < self.goal();
+    pub(in crate::engine) fn complete(&mut self, state: &State) -> Option<Status> {
+        let waits = self.unbounded || state.ended < state.goal;
         if self.goal == 0 || self.stop_at != Time::NEVER || waits {
             return None;
         }
@@ -29,10 +35,6 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         }
         self.now = ended_at;
         Some(Status::Complete)
-    }
-
-    pub(in crate::engine) fn moved_at(&self) -> Time {
-        self.parts.iter().map(|part| part.net.moved_at).max().unwrap_or(Time::ZERO)
     }
 
     pub(in crate::engine) fn out_of_events(&mut self) -> Status {
@@ -87,21 +89,76 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         if last >= end || (state.begun < self.goal && end <= next.saturating_add(self.shortest_flow)) {
             return false;
         }
-        if let Some(id) = self.witness
-            && self.misses_much(id)
-        {
-            return false;
+        !self.finds_witness(state.begun)
+    }
+
+    /// Whether there is a flow that misses more than a window brings. One that once misses less always will, so that each
+    /// is looked at once, unless flows have begun since.
+    fn finds_witness(&mut self, begun: u64) -> bool {
+        if self.witness.begun != begun {
+            self.witness = Witness { begun, ..Witness::default() };
         }
-        let homes = 0..self.parts.len();
-        let ids = homes.flat_map(|home| {
-            self.parts[home]
-                .own_conns(home, self.partition.count)
-                .filter(|(_, conn)| conn.open && conn.flow != FlowId::NONE)
-                .map(|(id, _)| id)
-        });
-        let found = ids.collect::<Vec<_>>().into_iter().find(|&id| self.misses_much(id));
-        self.witness = found;
-        found.is_none()
+        while let Some(part) = self.parts.get(self.witness.part) {
+            let id = ConnId(self.witness.slot * self.partition.count + part.net.remote.me);
+            if id.index() >= part.net.conns.len() {
+                (self.witness.part, self.witness.slot) = (self.witness.part + 1, 0);
+            } else if self.misses_much(id) {
+                return true;
+            } else {
+                self.witness.slot += 1;
+            }
+        }
+        false
+    }
+
+    /// A window in which the run may end, with flows whose senders know their ends.
+    pub(super) fn last_window(&mut self, end: Time, road: &Road<'a, 'o, M>, all: &dyn Fn()) {
+        self.stretch(Stretch::ToLastEnd(end), end, road, all);
+        if self.parts.iter().any(|part| part.has_open_flows()) {
+            return self.window(end, road, all);
+        }
+        let last = self.parts.iter().filter_map(|part| part.last_end).max();
+        let last = last.expect("a run that is not complete has an open flow");
+        self.stretch(Stretch::Before(last), end, road, all);
+        while self.controls_before(last, end) {}
+        self.events = self.sum(|part| part.events);
+    }
+
+    /// Until then, or until so many flows have ended, the part with the next event of all handles it, again and again. A
+    /// port that decides in retrospect does so before its packet arrives anywhere: event by event nothing comes too late.
+    pub(in crate::engine) fn turn(&mut self, end: Time, goal: u64) {
+        self.take_turns(end, goal);
+        self.events = self.sum(|part| part.events);
+        self.parts.iter_mut().for_each(|part| part.note_undecided());
+    }
+
+    fn take_turns(&mut self, end: Time, goal: u64) {
+        self.parts.iter_mut().for_each(|part| part.take_in());
+        loop {
+            let calendars = self.parts.iter().map(|part| &part.net.calendar).enumerate();
+            let first = |(at, calendar): (usize, &Calendar)| {
+                let event = calendar.first()?;
+                Some((calendar.ties.key_of(&event), at, event))
+            };
+            let next = calendars.filter_map(first).min();
+            let key = next.map_or(u128::MAX, |(key, ..)| key);
+            if self.controls_before(key, end) {
+                continue;
+            }
+            let Some((_, at, event)) = next.filter(|(.., event)| event.time < end) else { return };
+            self.counts.turns += 1;
+            self.parts[at].handle_next(Time(event.time.0 + 1));
+            if self.parts[at].has_news() {
+                self.meet();
+                self.parts.iter_mut().for_each(|part| part.take_in());
+            } else if self.parts.iter().any(|part| part.closes()) {
+                // Its last packet may end anywhere.
+                self.close();
+            }
+            if self.sum(|part| part.flows_done) == goal {
+                return;
+            }
+        }
     }
 
     /// Whether a flow misses more bytes than its receiver's links bring in a window.
@@ -121,6 +178,15 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         // Of each link, one packet more may have begun before the window and end in it, and one may be on the wire.
         u128::from(flow.size - got) > brings + u128::from(2 * links * self.plan.full_packet)
     }
+}
+
+/// A flow that misses more bytes than a window brings, or where the search for one goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Witness {
+    part: usize,
+    slot: u32,
+    /// Flows that had begun when the search did.
+    begun: u64,
 }
 
 /// By host, how many links lead there, and how much they ever bring in a second, in bits.

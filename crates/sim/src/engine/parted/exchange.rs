@@ -21,23 +21,30 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
                 let part = &mut self.parts[self.partition.of(host)];
                 part.starts.admit(event, &mut part.net);
             }
-            for to in (0..self.parts.len()).filter(|&to| to != from) {
-                if self.parts[from].net.after.out[to].is_empty() {
-                    continue;
-                }
-                // Whether a frame is an event depends on the port that it comes to.
-                let mut outbox = std::mem::take(&mut self.parts[from].net.after.out[to]);
-                for (link, frame) in outbox.credits.drain(..) {
-                    self.parts[to].net.credit_comes(link, frame);
-                }
-                // What came before has been taken in: both are empty or hold this window's packets.
-                self.counts.crossings += outbox.packets.len() as u64;
-                let empty = std::mem::replace(&mut self.parts[to].net.remote.inbox[from], outbox);
-                assert!(empty.is_empty(), "a outbox is taken in before the next one comes");
-                self.parts[from].net.after.out[to] = empty;
+            for to in self.parts[from].net.after.out.filled() {
+                self.hand_over(from, to);
             }
         }
         self.close();
+    }
+
+    /// One part hands over what it has for another.
+    fn hand_over(&mut self, from: usize, to: usize) {
+        let mut outbox = self.parts[from].net.after.out.take(to);
+        let part = &mut self.parts[to];
+        if !outbox.credits.is_empty() {
+            // Whether a frame is an event depends on the port that it comes to.
+            outbox.credits.drain(..).for_each(|(link, frame)| part.net.credit_comes(link, frame));
+            part.note_undecided();
+        }
+        if outbox.is_empty() {
+            return self.parts[from].net.after.out.give_back(to, outbox);
+        }
+        self.counts.crossings += outbox.packets.len() as u64;
+        // What came before has been taken in: both are empty or hold this window's packets.
+        let emptied = part.net.remote.inbox.replace(from, outbox);
+        assert!(emptied.is_empty(), "a outbox is taken in before the next one comes");
+        self.parts[from].net.after.out.give_back(to, emptied);
     }
 
     /// Shows the packets that have come out of links, in the order of the events of all parts.

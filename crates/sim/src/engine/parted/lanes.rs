@@ -44,6 +44,11 @@ impl Lanes {
         self.decided = now;
     }
 
+    /// Events of all parts at the last window.
+    pub fn events(&self) -> u64 {
+        self.seen.iter().sum()
+    }
+
     /// Events since the last call of the lane that had most; `events` has those of each part so far.
     pub fn longest(&mut self, events: impl Iterator<Item = u64>) -> u64 {
         let mut lanes = vec![0; self.count];

@@ -223,7 +223,8 @@ mod tests {
         let plan = setup.plan(&scenario, Agenda::Calendar);
         let partition = Arc::new(Partition::new(&setup.fabric, 2));
         let mut run = Parted::new(&plan, &partition);
-        let road = Road { lanes: vec![Lane(Mutex::default())], end: AtomicU64::new(0) };
+        let road =
+            Road { lanes: vec![Lane(Mutex::default())], stretch: Mutex::new(Stretch::Until(Time::ZERO)) };
         for _ in 0..40 {
             assert_eq!(run.go_on(&road, &|| {}), None);
         }
@@ -242,9 +243,9 @@ mod tests {
             let next =
                 run.parts.iter().filter_map(|part| part.next_time()).min().expect("packets on their way");
             let end = next.saturating_add(run.lookahead());
-            run.parts.iter_mut().for_each(|part| part.run_until(end));
+            run.parts.iter_mut().for_each(|part| part.go(Stretch::Until(end)));
             run.meet();
-            run.parts[1].net.remote.inbox[0].packets.pop().expect("a packet crosses");
+            run.parts[1].net.remote.inbox.fill(0).packets.pop().expect("a packet crosses");
         });
         assert!(found.contains("received, on the wire or lost"), "{found}");
         assert!(found.contains("packets, "), "a connection counts it: {found}");

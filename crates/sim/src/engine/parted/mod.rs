@@ -8,9 +8,8 @@
 //!
 //! Two cases need care. A port schedules its transmissions in retrospect, up to a link's delay late: at the end of a
 //! window, ports at the head of a link to another part schedule all transmissions before that time. And a run ends with
-//! the last byte of the last flow without `background`, within a window: in a window that may contain it, parts take
-//! turns event by event, in the order of their events. A window cannot contain it while flows are to start, or while a
-//! flow lacks more bytes than a window delivers.
+//! the last byte of the last flow without `background`, within a window (`ending.rs`). A window cannot contain it while
+//! flows are to start, or while a flow lacks more bytes than a window delivers.
 
 mod control;
 mod ending;
@@ -22,9 +21,10 @@ mod numbering;
 mod part;
 
 use self::control::Center;
-use self::ending::{brings, shortest_flow};
+use self::ending::{Witness, brings, shortest_flow};
 use self::executor::Executor;
 use self::lanes::Lanes;
+use self::part::Stretch;
 use crate::engine::calendar::Calendar;
 use crate::engine::contract::members::Members;
 use crate::engine::contract::observer::Observer;
@@ -38,7 +38,6 @@ use crate::engine::run::state::State;
 use crate::engine::run::{AUDIT_EVERY, Engine, WATCH_EVERY};
 use crate::ids::{ConnId, LinkId};
 use crate::units::Time;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A window with fewer events is over before another thread has begun with it.
@@ -71,10 +70,13 @@ pub struct Parted<'a, 'o, M: Members> {
     brings: Vec<(u64, u64)>,
     /// No flow ends sooner after its start.
     shortest_flow: Time,
-    /// A flow that misses more bytes than a window brings.
-    witness: Option<ConnId>,
+    /// Whether a part knows that a flow has ended when it has: no flow ends only with its last packet, which may be anywhere.
+    ends_at_senders: bool,
+    witness: Witness,
     /// Connections of all parts, each with both its ends; made for a look.
     joined: Vec<Conn>,
+    /// Events of all parts.
+    events: u64,
     /// Events before the next audit.
     next_audit: u64,
     violations: Vec<String>,
@@ -85,10 +87,10 @@ pub struct Parted<'a, 'o, M: Members> {
 #[allow(clippy::vec_box, reason = "a part is kilobytes")]
 type Boxes<'a, 'o, M> = Vec<Box<Engine<'a, 'o, M>>>;
 
-/// State of the lanes during a window: where the parts are meanwhile, and until when they run.
+/// State of the lanes during a window: where the parts are meanwhile, and how far they go.
 struct Road<'a, 'o, M: Members> {
     lanes: Vec<Lane<'a, 'o, M>>,
-    end: AtomicU64,
+    stretch: Mutex<Stretch>,
 }
 
 /// The parts that one thread runs, on cache lines of their own.
@@ -125,8 +127,10 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             deadlock: Vec::new(),
             brings: brings(plan.parts.fabric, plan.parts.faults),
             shortest_flow: shortest_flow(plan),
-            witness: None,
+            ends_at_senders: plan.carriers.iter().all(|carrier| carrier.background || carrier.delivers),
+            witness: Witness::default(),
             joined: Vec::new(),
+            events: 0,
             next_audit: AUDIT_EVERY,
             violations: Vec::new(),
             counts: PartCounts { parts: partition.count, ..PartCounts::default() },
@@ -144,10 +148,10 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     /// Runs to the end: see [`Engine::run`].
     pub fn run(mut self, executor: &dyn Executor, watch: &mut dyn FnMut(&Progress) -> bool) -> Finished {
         let lanes = (0..executor.lanes()).map(|_| Lane(Mutex::default())).collect();
-        let road = Road { lanes, end: AtomicU64::new(0) };
+        let road = Road { lanes, stretch: Mutex::new(Stretch::Until(Time::ZERO)) };
         let task = |lane: usize| {
-            let end = Time(road.end.load(SeqCst));
-            road.lanes[lane].parts().iter_mut().for_each(|part| part.run_until(end));
+            let stretch = *road.stretch();
+            road.lanes[lane].parts().iter_mut().for_each(|part| part.go(stretch));
         };
         let mut status = Status::Interrupted;
         executor.lead(&task, &mut |all| status = self.go(&road, all, watch));
@@ -165,9 +169,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             if let Some(status) = self.go_on(road, all) {
                 return status;
             }
-            let events = self.sum(|part| part.events);
-            if events - watched >= WATCH_EVERY {
-                watched = events;
+            if self.events - watched >= WATCH_EVERY {
+                watched = self.events;
                 if !watch(&self.progress()) {
                     self.now = self.border;
                     return Status::Interrupted;
@@ -178,29 +181,63 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     /// All parts go on until then.
     fn window(&mut self, end: Time, road: &Road<'a, 'o, M>, all: &dyn Fn()) {
-        let before: u64 = self.sum(|part| part.events);
-        let busy = self.parts.iter().filter(|part| part.next_time().is_some_and(|time| time < end)).count();
-        if road.lanes.len() == 1 || busy < 2 || self.counts.last_events < FEW {
-            self.parts.iter_mut().for_each(|part| part.run_until(end));
-        } else {
-            self.lanes.share_out(self.parts.iter().map(|part| part.events), road.lanes.len());
-            for part in self.parts.drain(..) {
-                let lane = self.lanes.of[part.net.remote.me as usize];
-                road.lanes[lane].parts().push(part);
-            }
-            road.end.store(end.0, SeqCst);
-            all();
-            road.lanes.iter().for_each(|lane| self.parts.append(&mut lane.parts()));
-            self.parts.sort_unstable_by_key(|part| part.net.remote.me);
-            self.counts.shared += 1;
-        }
+        self.stretch(Stretch::Until(end), end, road, all);
         self.border = end;
+        let before = self.events;
         let most = self.lanes.longest(self.parts.iter().map(|part| part.events));
-        self.counts.add_window(self.sum(|part| part.events) - before, most);
+        self.events = self.lanes.events();
+        self.counts.add_window(self.events - before, most);
+    }
+
+    /// All parts go on within the window that ends then: on the threads, if that is worth it.
+    fn stretch(&mut self, stretch: Stretch, end: Time, road: &Road<'a, 'o, M>, all: &dyn Fn()) {
+        let is_busy = |part: &&Box<Engine<'a, 'o, M>>| part.next_time().is_some_and(|time| time < end);
+        if road.lanes.len() == 1
+            || self.counts.last_events < FEW
+            || self.parts.iter().filter(is_busy).nth(1).is_none()
+        {
+            self.parts.iter_mut().for_each(|part| part.go(stretch));
+            return;
+        }
+        self.lanes.share_out(self.parts.iter().map(|part| part.events), road.lanes.len());
+        for part in self.parts.drain(..) {
+            let lane = self.lanes.of[part.net.remote.me as usize];
+            road.lanes[lane].parts().push(part);
+        }
+        *road.stretch() = stretch;
+        all();
+        road.lanes.iter().for_each(|lane| self.parts.append(&mut lane.parts()));
+        self.parts.sort_unstable_by_key(|part| part.net.remote.me);
+        self.counts.shared += 1;
     }
 
     fn sum(&self, count: impl Fn(&Engine<'a, 'o, M>) -> u64) -> u64 {
         self.parts.iter().map(|part| count(part)).sum()
+    }
+
+    /// State of all parts, and when the first of them has an event.
+    fn state(&self) -> (State, Option<Time>) {
+        let mut state = State {
+            goal: self.goal,
+            unbounded: self.unbounded,
+            begun: 0,
+            ended: 0,
+            to_come: false,
+            started_at: Time::ZERO,
+            moved_at: Time::ZERO,
+            stop_at: self.stop_at,
+        };
+        let mut next: Option<Time> = None;
+        for part in &self.parts {
+            state.goal += part.goal - self.goal;
+            state.begun += part.begun;
+            state.ended += part.flows_done;
+            state.to_come |= part.starts.to_come();
+            state.started_at = state.started_at.max(part.started_at);
+            state.moved_at = state.moved_at.max(part.net.moved_at);
+            next = next.into_iter().chain(part.next_time()).min();
+        }
+        (state, next)
     }
 
     /// A window, or turns within it; or says how the run has ended.
@@ -210,26 +247,17 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         }
         self.meet();
         self.control_until(self.border);
-        if self.plan.audit && self.sum(|part| part.events) >= self.next_audit {
+        if self.plan.audit && self.events >= self.next_audit {
             self.audit();
         }
-        if let Some(status) = self.complete() {
+        let (mut state, in_parts) = self.state();
+        if let Some(status) = self.complete(&state) {
             return Some(status);
         }
-        let in_parts = self.parts.iter().filter_map(|part| part.next_time());
+        state.stop_at = self.stop_at;
         let of_control = self.center.as_ref().and_then(|center| center.first()).map(|event| event.time);
-        let Some(next) = in_parts.chain(of_control).min() else {
+        let Some(next) = in_parts.into_iter().chain(of_control).min() else {
             return Some(self.out_of_events());
-        };
-        let state = State {
-            goal: self.goal(),
-            unbounded: self.unbounded,
-            begun: self.sum(|part| part.begun),
-            ended: self.sum(|part| part.flows_done),
-            to_come: self.parts.iter().any(|part| part.starts.to_come()),
-            started_at: self.parts.iter().map(|part| part.started_at).max().unwrap_or(Time::ZERO),
-            moved_at: self.moved_at(),
-            stop_at: self.stop_at,
         };
         let (end, (limit, status)) = state.end(self.plan, next);
         let quiet = end.min(Time(next.0.saturating_sub(1)));
@@ -249,51 +277,24 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             self.limit = limit;
             return Some(status);
         }
+        let window = self.next_border(next, end);
+        match window > next && self.may_complete(&state, next, window) {
+            true if self.ends_at_senders && state.begun == state.goal => self.last_window(window, road, all),
+            true => self.turn(window, state.goal),
+            false => self.window(window, road, all),
+        }
+        None
+    }
+
+    /// The end of the window in which the next event is.
+    fn next_border(&self, next: Time, end: Time) -> Time {
         // Ports that have not decided yet send when their wire is free, from the border on.
-        let undecided = self.parts.iter().filter_map(|part| part.boundary_sends()).min();
+        let undecided = self.parts.iter().filter_map(|part| part.undecided).min();
         let from = undecided.map_or(next, |free_at| free_at.max(self.border).min(next));
         let most = from.saturating_add(self.lookahead());
         let last = end.min(self.next_look()).min(self.deadlock_look).min(self.limits.next);
         // A connection that opens has the same paths in all parts only if routes are the same.
-        let window = most.min(Time(last.0.saturating_add(1))).min(self.parts[0].next_routes(next));
-        if window > next && self.may_complete(&state, next, window) {
-            self.turn(window);
-            return None;
-        }
-        self.window(window, road, all);
-        None
-    }
-
-    /// Until then, or until a flow has ended, the part with the next event of all handles it, again and again. A port that
-    /// decides in retrospect does so before its packet arrives anywhere: event by event nothing comes too late.
-    fn turn(&mut self, end: Time) {
-        let ended = self.sum(|part| part.flows_done);
-        self.parts.iter_mut().for_each(|part| part.take_in());
-        loop {
-            let calendars = self.parts.iter().map(|part| &part.net.calendar).enumerate();
-            let first = |(at, calendar): (usize, &Calendar)| {
-                let event = calendar.first()?;
-                Some((calendar.ties.key_of(&event), at, event))
-            };
-            let next = calendars.filter_map(first).min();
-            let key = next.map_or(u128::MAX, |(key, ..)| key);
-            if self.controls_before(key, end) {
-                continue;
-            }
-            let Some((_, at, event)) = next.filter(|(.., event)| event.time < end) else { return };
-            self.counts.turns += 1;
-            self.parts[at].handle_next(Time(event.time.0 + 1));
-            if self.parts[at].has_news() {
-                self.meet();
-                self.parts.iter_mut().for_each(|part| part.take_in());
-            } else if self.parts.iter().any(|part| part.closes()) {
-                // Its last packet may end anywhere.
-                self.close();
-            }
-            if self.sum(|part| part.flows_done) != ended {
-                return;
-            }
-        }
+        most.min(Time(last.0.saturating_add(1))).min(self.parts[0].next_routes(next))
     }
 
     /// Flows that are to end, of all parts: each adds to its own goal the flows of sources that go on for ever.
@@ -309,7 +310,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             flows_done: self.sum(|part| part.flows_done),
             flows: self.goal(),
             packet_hops: self.sum(|part| part.net.packet_hops),
-            events: self.sum(|part| part.events),
+            events: self.events,
         };
         progress.without_window(self.plan)
     }
@@ -334,6 +335,12 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         self.limit?;
         self.now = at;
         Some(Status::Limit)
+    }
+}
+
+impl<'a, 'o, M: Members> Road<'a, 'o, M> {
+    fn stretch(&self) -> MutexGuard<'_, Stretch> {
+        self.stretch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

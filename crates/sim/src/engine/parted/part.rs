@@ -7,7 +7,7 @@
 use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
 use crate::engine::contract::observer::Observer;
-use crate::engine::data::boundary::Partition;
+use crate::engine::data::boundary::{Outboxes, Partition};
 use crate::engine::data::conn::Conn;
 use crate::engine::data::numbers::Numbers;
 use crate::engine::network::Network;
@@ -19,13 +19,23 @@ use crate::traffic::Flow;
 use crate::units::Time;
 use std::sync::Arc;
 
+/// How far a part goes by itself.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) enum Stretch {
+    /// All events before a time.
+    Until(Time),
+    /// The same, but not beyond the event that ends the last open flow of the part.
+    ToLastEnd(Time),
+    /// All events before the one with that key.
+    Before(u128),
+}
+
 impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Becomes a part of a run.
     pub(in crate::engine) fn join(&mut self, partition: &Arc<Partition>, me: u32) {
         let remote = &mut self.net.remote;
         (remote.me, remote.of) = (me, partition.count);
-        remote.inbox.resize_with(partition.count as usize, Default::default);
-        self.net.after.out.resize_with(partition.count as usize, Default::default);
+        (remote.inbox, self.net.after.out) = (Outboxes::new(partition.count), Outboxes::new(partition.count));
         remote.partition = Some(Arc::clone(partition));
         for (link, egress) in self.plan.parts.fabric.links.iter().zip(&mut self.net.egress) {
             let (from, to) = (partition.of(link.from), partition.of(link.to));
@@ -36,9 +46,10 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         let begins = |link: &Link| partition.of(link.from) != me as usize;
         self.watched = vec![false; self.net.egress.len()];
         self.net.paths.join(self.plan.parts.fabric.links.iter().map(begins).collect());
-        let links = 0..self.net.egress.len() as u32;
+        let decides_late = |egress: &Egress<M::Queue>| matches!(egress.queue, PortQueue::Serviced(..));
+        let late = self.net.egress.iter().map(|egress| egress.port.remote > 0 && decides_late(egress));
         self.boundary_links =
-            links.map(LinkId).filter(|link| self.net.egress[link.index()].port.remote > 0).collect();
+            (0..).map(LinkId).zip(late).filter(|(_, late)| *late).map(|(link, _)| link).collect();
         self.starts.keep(|host| partition.of(host) == me as usize);
     }
 
@@ -58,19 +69,53 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
 
     /// Takes in what has come from other parts.
     pub(in crate::engine) fn take_in(&mut self) {
-        for from in 0..self.net.remote.inbox.len() {
-            let mut outbox = std::mem::take(&mut self.net.remote.inbox[from]);
+        for from in self.net.remote.inbox.filled() {
+            let mut outbox = self.net.remote.inbox.take(from);
             self.net.take_in(from, &mut outbox);
-            self.net.remote.inbox[from] = outbox;
+            self.net.remote.inbox.give_back(from, outbox);
+        }
+    }
+
+    /// Goes so far, with what has come from other parts.
+    pub(in crate::engine) fn go(&mut self, stretch: Stretch) {
+        self.take_in();
+        match stretch {
+            Stretch::Until(end) => self.run_until(end),
+            Stretch::ToLastEnd(end) => self.run_to_last_end(end),
+            Stretch::Before(key) => self.run_before(key),
         }
     }
 
     /// Handles all events before that time.
-    pub(in crate::engine) fn run_until(&mut self, end: Time) {
-        self.take_in();
+    fn run_until(&mut self, end: Time) {
         while self.handle_next(end) {}
         self.settle_boundary(end);
         self.net.tell_paths();
+    }
+
+    /// Handles events before that time as long as flows are open.
+    fn run_to_last_end(&mut self, end: Time) {
+        self.last_end = None;
+        while self.has_open_flows() {
+            let Some(next) = self.net.calendar.first().filter(|event| event.time < end) else { return };
+            self.last_end = Some(self.net.calendar.ties.key_of(&next));
+            self.handle_next(end);
+        }
+    }
+
+    /// Handles all events before the one with that key.
+    fn run_before(&mut self, key: u128) {
+        while let Some(next) = self.net.calendar.first() {
+            if self.net.calendar.ties.key_of(&next) >= key {
+                return;
+            }
+            self.handle_next(Time(next.time.0 + 1));
+        }
+    }
+
+    /// Whether a flow has begun here and not ended, of those that the run waits for.
+    pub(in crate::engine) fn has_open_flows(&self) -> bool {
+        self.flows_done < self.begun
     }
 
     /// Handles the next event if it comes before that time.
@@ -90,7 +135,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         !(self.closing.is_empty()
             && remote.opened.is_empty()
             && remote.starts.is_empty()
-            && self.net.after.out.iter().all(|outbox| outbox.is_empty()))
+            && self.net.after.out.is_empty())
     }
 
     /// Flows that this part has drawn get their numbers; `all` has those of all parts, in the order of their numbers.
@@ -121,12 +166,13 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
                 self.net.settle(link, before);
             }
         }
+        self.note_undecided();
     }
 
-    /// When a port at the boundary at which something waits has a free wire.
-    pub(in crate::engine) fn boundary_sends(&self) -> Option<Time> {
+    /// Finds when the first port at the boundary at which something waits has a free wire.
+    pub(in crate::engine) fn note_undecided(&mut self) {
         let waiting = self.boundary_links.iter().filter(|&&link| waits(&self.net, link));
-        waiting.map(|link| self.net.egress[link.index()].port.free_at).min()
+        self.undecided = waiting.map(|link| self.net.egress[link.index()].port.free_at).min();
     }
 
     /// The slots of this part's connections.

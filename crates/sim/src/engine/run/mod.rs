@@ -83,8 +83,12 @@ pub struct Engine<'a, 'o, M: Members> {
     pub(super) next_epoch: usize,
     /// Connections that are to close when their packets are gone in all parts of the run; none if it has one part.
     pub(super) closing: Vec<ConnId>,
-    /// Links to other parts.
+    /// Of a part of the run, the key of the event that ended its last open flow: see `parted/ending.rs`.
+    pub(super) last_end: Option<u128>,
+    /// Links to other parts whose ports decide in retrospect.
     pub(super) boundary_links: Vec<LinkId>,
+    /// When the first of these ports at which something waits has a free wire.
+    pub(super) undecided: Option<Time>,
     /// Packets that have arrived over links since the last window, if a run in several parts has observers of packets.
     pub(super) seen: Vec<BoundaryPacket>,
     /// By link, whether its packets are among these.
@@ -130,7 +134,9 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             next_fault: 0,
             next_epoch: 0,
             closing: Vec::new(),
+            last_end: None,
             boundary_links: Vec::new(),
+            undecided: None,
             seen: Vec::new(),
             watched: Vec::new(),
             observers: Vec::new(),
