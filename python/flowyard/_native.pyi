@@ -478,6 +478,11 @@ def read_cdf(
         ValueError: The text is no distribution, or the dialect must be said.
     """
 
+def intervals(
+    values: Sequence[float], shares: Sequence[float]
+) -> tuple[tuple[float | None, float | None], list[tuple[float | None, float | None]]]:
+    """The ends of the 95 % intervals of the mean and of percentiles of observations in order of time."""
+
 def floor_seconds(k: int, hops: int) -> float:
     """CPU seconds in which bare packets cross so many links of a k-ary fat-tree."""
 

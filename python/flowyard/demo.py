@@ -13,7 +13,8 @@ from pathlib import Path
 
 from flowyard import results, scenarios
 from flowyard.report import loads
-from flowyard.report.run.summary import LEGEND, comparison_table, goodput
+from flowyard.report.run.comparison import comparison_table
+from flowyard.report.run.summary import LEGEND, goodput
 from flowyard.sweeps.local import processors
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.interrupt import Deferred

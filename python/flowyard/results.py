@@ -374,14 +374,14 @@ def open_run(directory: str | PathLike[str]) -> Result:
 
 
 def read_table(path: Path) -> Table:
-    """A table that a run left.
+    """A table that a run left; its columns are read when they are used.
 
     Raises:
-        UserError: It is damaged, or no file.
+        UserError: It is cut short, or no file.
     """
     try:
         run_files.require_both_ends(path)
-        return Table.read(path)
+        return Table.of_file(path)
     except OSError as error:
         raise UserError(f"{path}: not a table that can be read ({error.strerror or error})") from None
 

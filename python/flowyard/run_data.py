@@ -10,11 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from flowyard.analysis import background, goodput_bps, measured, picoseconds
+from flowyard.analysis import background, goodput_bps, measured
 from flowyard.errors import UserError
 from flowyard.folders import run_files
 from flowyard.forks import pl
 from flowyard.results import Result
+from flowyard.run_json import has_window, unstable_of, window_of
 from flowyard.table import read_frame
 
 # What older versions did not write.
@@ -157,7 +158,7 @@ class Run:
     @property
     def has_window(self) -> bool:
         """Whether results are of less than the whole run."""
-        return self.window_ps != (0, self.end_ps)
+        return has_window(self.summary)
 
     @property
     def window_length_ps(self) -> int:
@@ -190,19 +191,6 @@ class Run:
     def definitions(self) -> dict[str, dict[str, str]]:
         """Meaning of the columns of each table."""
         return dict(self.summary.get("definitions", {}))
-
-
-def window_of(summary: Mapping[str, Any]) -> tuple[int, int]:
-    """Start and end of the measuring window of a run.json, in ps."""
-    if window := summary.get("measured"):
-        return int(window["from_ps"]), int(window["until_ps"])
-    # Before there was a window, a warm-up was all that was left out.
-    return picoseconds(summary["scenario"]["run"].get("warm_up", "0s")), int(summary["end_ps"])
-
-
-def unstable_of(summary: Mapping[str, Any]) -> list[str]:
-    """Why the run of a run.json was not in a steady state; empty if it was, or if nothing is known."""
-    return list((summary.get("measured") or {}).get("unstable", ()))
 
 
 def with_derived(summary: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Tables of results: any Arrow consumer reads one, and each is a Parquet file in a run's folder.
 
-The engine hands its columns over without a copy. polars writes and reads the files. A file keeps the unit and the
+The engine hands its columns over without a copy. arro3 writes the files, which loads in a moment, and polars reads
+them. A file keeps the unit and the
 meaning of each column (in its Arrow schema) and where it comes from (version, seed, digest), for readers
 without Flowyard.
 """
@@ -12,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
@@ -73,18 +75,21 @@ class Table(Displayed):
 
     _view = "of_table"
 
-    def __init__(self, columns: "_native.Table | pl.DataFrame", file: Path | None = None) -> None:
-        self._columns: _Columns = columns
+    def __init__(self, columns: "_native.Table | None", file: Path | None = None) -> None:
+        self._native = columns
         self._file = file
 
     @classmethod
-    def read(cls, path: Path) -> "Table":
-        """The table in a Parquet file.
+    def of_file(cls, path: Path) -> "Table":
+        """The table in a Parquet file, which is read when it is first used: then a damaged one raises a UserError."""
+        return cls(None, path)
 
-        Raises:
-            UserError: It cannot be read, or is no Parquet file.
-        """
-        return cls(read_frame(path), path)
+    @cached_property
+    def _columns(self) -> _Columns:
+        if self._native is not None:
+            return self._native
+        assert self._file is not None
+        return read_frame(self._file)
 
     def write(self, path: Path) -> None:
         """Writes a Parquet file: zstd, statistics for each row group.
@@ -97,12 +102,12 @@ class Table(Displayed):
         if self._file is not None:
             shutil.copyfile(self._file, path)
             return
-        from flowyard.forks import pl
+        from arro3.io import write_parquet
 
-        native: Any = self._columns
-        # By way of memory, because polars does not pass on why the operating system refuses to write.
+        native: Any = self._native
+        # By way of memory: the operating system's reason not to write comes as Python has it.
         file = io.BytesIO()
-        pl.DataFrame(native).write_parquet(file, metadata=native.metadata, arrow_schema=native)
+        write_parquet(native, file, compression="zstd(3)", key_value_metadata=native.metadata)
         path.write_bytes(file.getbuffer())
 
     def to_polars(self) -> "pl.DataFrame":

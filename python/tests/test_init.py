@@ -64,6 +64,13 @@ def test_help_and_checking_import_little(small):
     assert rooms == {"cli", "commands", "errors", "parts", "terminal"}
 
 
+def test_a_run_and_its_summary_load_no_data_frames(small, tmp_path):
+    # Both are over sooner than polars is imported.
+    for command in (["run", str(small), "-o", str(tmp_path / "run")], ["show", str(tmp_path / "run")]):
+        loaded = loaded_by(f"from flowyard.cli import main; assert main({command!r}) == 0")
+        assert not loaded & HEAVY, command[0]
+
+
 def test_importing_the_package_imports_none_of_its_modules():
     assert not {name for name in loaded_by("import flowyard") if name.startswith("flowyard.")}
 

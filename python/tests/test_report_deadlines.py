@@ -12,7 +12,8 @@ import flowyard as fy
 from flowyard import analysis, report, text
 from flowyard.report import charts, javascript, reasons
 from flowyard.report.run import figures, labelled, tables
-from flowyard.report.run.summary import comparison_table, summary_table
+from flowyard.report.run.comparison import comparison_table
+from flowyard.report.run.summary import summary_table
 from flowyard.report.sweep import page as sweep_page
 
 SCENARIO = {

@@ -11,7 +11,9 @@ import pytest
 
 import flowyard as fy
 from flowyard import results
+from flowyard.analysis import by_size, measured
 from flowyard.errors import UserError
+from flowyard.run_data import Run
 from flowyard.table import read_frame
 
 
@@ -131,6 +133,43 @@ def test_parquet_files_say_where_they_come_from(result, tmp_path):
     assert metadata["flowyard.digest"] == result.summary["digest"]
     assert metadata["flowyard.version"] == fy.__version__
     assert metadata["flowyard.seed"] == "1"
+
+
+CASES = {
+    "one burst": {"traffic.all.arrivals": "at-once"},
+    "none complete": {"run.until": "1us"},
+    "three size groups": {
+        "traffic.all.arrivals": {"poisson": {"load": 0.3}},
+        "traffic.all.matrix": "uniform",
+        "traffic.all.sizes": "web-search",
+        "traffic.all.flows": 300,
+    },
+    "with deadlines": {"traffic.all.deadline": "100us"},
+}
+
+
+@pytest.mark.parametrize("changes", CASES.values(), ids=CASES)
+def test_the_completion_of_run_json_is_that_of_the_tables(changes):
+    scenario = {
+        "topology": {"single-switch": {"hosts": 8}},
+        "transport": "ndp",
+        "traffic": [
+            {"name": "all", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "9KB"}}
+        ],
+    }
+    result = fy.run(scenario, changes)
+    flows = measured(result.flows)
+    expected = by_size(flows, intervals=True)
+    found = result.summary["completion"]
+    due = flows["deadline_ps"].count()
+    assert [row["group"] for row in found] == expected["group"].to_list()
+    assert found[-1]["due"] == due
+    for row, given in zip(
+        found, expected.drop("group", "completed_fraction").iter_rows(named=True), strict=True
+    ):
+        for name, value in given.items():
+            assert row[name] == (value if value is None else pytest.approx(value, rel=1e-9)), name
+    assert result.summary["measured"]["goodput_bps"] == pytest.approx(Run.of(result).goodput_bps, rel=1e-9)
 
 
 def test_run_json_is_the_summary(result, tmp_path):

@@ -17,6 +17,7 @@ mod slotted;
 mod table;
 
 use flowyard_sim::records;
+use flowyard_sim::results::intervals::Interval;
 use flowyard_sim::scenario::{self, Format};
 use flowyard_sim::traffic::sizes::cdf_file::{self, Options};
 use flowyard_yardstick::chase::{self, Chase};
@@ -31,7 +32,7 @@ use crate::table::columns;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{chase_seconds, explain, floor_seconds, read_cdf, schema};
+    use super::{chase_seconds, explain, floor_seconds, intervals, read_cdf, schema};
     #[pymodule_export]
     use crate::agents::agent_bytes;
     #[pymodule_export]
@@ -96,6 +97,17 @@ fn chase_seconds(py: Python<'_>, steps: u64) -> PyResult<f64> {
     // What a walk leads to must be wanted, or there would be no walk.
     std::hint::black_box(py.detach(|| chase.run(steps)));
     Ok(cost.so_far(py)?.1)
+}
+
+/// The ends of an interval.
+type Ends = (Option<f64>, Option<f64>);
+
+/// The 95 % intervals of the mean and of percentiles of observations in order of time: `flowyard_sim::results::intervals`.
+#[pyfunction]
+fn intervals(values: Vec<f64>, shares: Vec<f64>) -> (Ends, Vec<Ends>) {
+    let ends = |interval: Interval| (interval.low, interval.high);
+    let (mean, percentiles) = flowyard_sim::results::intervals::intervals(&values, &shares);
+    (ends(mean), percentiles.into_iter().map(ends).collect())
 }
 
 fn parse_format(format: &str) -> PyResult<Format> {

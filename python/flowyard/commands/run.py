@@ -6,10 +6,6 @@ With --replicas it is a sweep of one point: the scenario, several times with oth
 import argparse
 import itertools
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 
 from flowyard.commands import options
@@ -52,7 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
     # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
     checked = results.Checked(path, options.overrides(arguments), options.prototypes(arguments))
     needs, _, _, _, window = checked.outlook()
-    # Before the import below, which takes memory, too.
     memory.require(needs["memory_bytes"])
     if window["rule"] != "all":
         print(f"measured: {run_time.measuring(window)}", file=sys.stderr)
@@ -60,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(run_time.to_observe(needs), file=sys.stderr)
     # Ctrl-C ends the run, not the program: what there is by then is kept.
     with Deferred() as deferred, folders.Staging(arguments.output, numbered=path.stem) as staging:
-        with Display() as display, _importing("polars"):
+        with Display() as display:
             watched = deferred.watch(display.row(path.stem, needs["packet_hops"]))
             result = checked.run(progress=watched, command=arguments.command)
         result.write(staging.path)
@@ -106,17 +101,3 @@ def _free(name: str) -> Path:
     """The first out/<name>-<n> that is not there."""
     places = (Path("out") / f"{name}-{n}" for n in itertools.count(1))
     return next(place for place in places if not place.exists())
-
-
-@contextmanager
-def _importing(module: str) -> Iterator[None]:
-    """Imports a module meanwhile, and waits for it: a program that ends before its threads lets them fail.
-
-    To import what writes the tables takes longer than a short run, and a simulation leaves the interpreter free for it.
-    """
-    thread = threading.Thread(target=import_module, args=(module,), name="import")
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()

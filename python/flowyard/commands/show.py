@@ -25,6 +25,25 @@ def run(arguments: argparse.Namespace) -> int:
 
         verdict_table.print_again(arguments.folder, as_json=arguments.json)
         return COMPLETE
+    if (arguments.folder / "run.json").exists():
+        return _one(arguments)
     from flowyard.report import listing
 
     return listing.command(arguments)
+
+
+def _one(arguments: argparse.Namespace) -> int:
+    """The summary of one run, without the imports that lists need."""
+    from flowyard import results
+    from flowyard.terminal.exits import COMPLETE
+
+    result = results.open_run(arguments.folder)
+    if arguments.json:
+        import json
+
+        print(json.dumps({"folder": str(arguments.folder), **result.summary}, indent=2))
+    else:
+        from flowyard.report.run.summary import tell
+
+        tell(result, arguments.folder)
+    return COMPLETE

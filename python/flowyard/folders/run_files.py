@@ -65,6 +65,7 @@ _TRUTH = _Kind("true or false", lambda value: isinstance(value, bool))
 _COUNT = _Kind("a whole number of 0 to 2^63 - 1", lambda value: type(value) is int and 0 <= value < 2**63)
 _SEED = _Kind("a whole number of 0 to 2^64 - 1", lambda value: type(value) is int and 0 <= value < 2**64)
 _AMOUNT = _Kind("a number of at least 0", lambda value: type(value) in (int, float) and value >= 0)
+_NUMBER = _Kind("a number", lambda value: type(value) in (int, float))
 _TIME = _Kind(
     'a time such as "10us"', lambda value: isinstance(value, str) and _TIME_TEXT.fullmatch(value) is not None
 )
@@ -124,9 +125,22 @@ _MEASURED = {
     "wanted_ps": _OrNull(_COUNT),
     **dict.fromkeys(("offered_load", "realised_load", "carried_load", "carried_ci95"), _OrNull(_AMOUNT)),
     **dict.fromkeys(("hosts_payload", "hosts_wire"), _AMOUNT),
+    "goodput_bps": _Added(_AMOUNT),
     "tiers": _Every({"tier": _TEXT, "links": _COUNT, "payload": _OrNull(_AMOUNT), "wire": _AMOUNT}),
     "halves": _OrNull(_HALVES),
     "unstable": _Every(_TEXT),
+}
+_STATISTICS = ("mean", "p50", "p95", "p99", "p99_9")
+# Completion of a size group.
+_COMPLETION = {
+    "group": _TEXT,
+    **dict.fromkeys(("flows", "completed", "due"), _COUNT),
+    **{
+        f"{column}_{statistic}{end}{unit}": _OrNull(_NUMBER)
+        for column, unit in (("fct", "_ps"), ("slowdown", ""))
+        for statistic in _STATISTICS
+        for end in ("", "_low", "_high")
+    },
 }
 # What every run of any kind has.
 _ANY = {
@@ -174,6 +188,7 @@ _RUN: Mapping[str, Any] = {
         }
     ),
     "measured": _Added(_MEASURED),
+    "completion": _Added(_Every(_COMPLETION)),
     "faults": _Added(
         _Every(
             {

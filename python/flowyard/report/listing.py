@@ -1,4 +1,4 @@
-"""`flowyard show`: what a run said at its end, said again; the runs of a folder or a sweep, a line each."""
+"""`flowyard show`: the runs of a folder or a sweep, a line each."""
 
 import argparse
 import json
@@ -15,7 +15,6 @@ from flowyard.folders import run_files
 from flowyard.member_names import member_name
 from flowyard.report import loads
 from flowyard.report.run.differences import differences
-from flowyard.report.run.summary import tell
 from flowyard.report.sweep.points import points_table, unsteady
 from flowyard.report.sweep.replicas import replicas_table
 from flowyard.run_data import Run
@@ -32,18 +31,14 @@ MOST_FIELDS = 4
 def command(arguments: argparse.Namespace) -> int:
     """Says what is in a folder."""
     folder: Path = arguments.folder
-    if folder.is_dir() and not (folder / "run.json").exists():
-        sweep = Sweep(folder) if is_sweep(folder) else None
-        listed = of_sweep(sweep) if sweep else of_folder(folder)
-        _list(folder, listed, as_json=arguments.json)
-        if sweep and not arguments.json:
-            _points(sweep)
-        return COMPLETE
-    result = results.open_run(folder)
-    if arguments.json:
-        print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
-    else:
-        tell(result, folder)
+    if not folder.is_dir():
+        # Says what it is instead.
+        results.open_run(folder)
+    sweep = Sweep(folder) if is_sweep(folder) else None
+    listed = of_sweep(sweep) if sweep else of_folder(folder)
+    _list(folder, listed, as_json=arguments.json)
+    if sweep and not arguments.json:
+        _points(sweep)
     return COMPLETE
 
 

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flowyard import text
+from flowyard.run_json import has_window, window_of
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from flowyard.run_data import Run
 
 # What marks a point of a sweep or a run that was not in a steady state, in tables; charts have hollow points.
 MARK = "\N{WHITE CIRCLE}"
@@ -19,14 +18,14 @@ KINDS = ("offered", "realised", "carried")
 RULES = {"all": "the whole run", "chosen": "chosen", "given": "as run.measure gives it"}
 
 
-def lines(run: "Run") -> list[tuple[str, str]]:
-    """Lines of a summary, in ASCII; none of a run of before there was a window."""
-    measured = run.loads
+def lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Lines on the run of a run.json, in ASCII; none of a run of before there was a window."""
+    measured = summary.get("measured")
     if measured is None:
         return []
     rows = []
-    if run.has_window:
-        start, end = (plain(text.duration(time)) for time in run.window_ps)
+    if has_window(summary):
+        start, end = (plain(text.duration(time)) for time in window_of(summary))
         rows.append(("measured", f"from {start} to {end}"))
     if measured["carried_load"] is not None:
         rows.append(("load", plain(said(measured))))

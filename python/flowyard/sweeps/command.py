@@ -9,7 +9,7 @@ from pathlib import Path
 from flowyard import sweeps
 from flowyard.errors import NO_PROTOTYPES, UserError
 from flowyard.folders import reading
-from flowyard.run_data import unstable_of
+from flowyard.run_json import unstable_of
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.tables import Sweep
 from flowyard.terminal.exits import COMPLETE, FAILED, INTERRUPTED, OF_STATUS

@@ -56,7 +56,9 @@ pub struct Measured {
     pub carried_load: Option<f64>,
     /// Half the width of the 95 % confidence interval of that.
     pub carried_ci95: Option<f64>,
-    /// Payload delivered a second over the rate of all links to hosts.
+    /// Payload delivered a second by all flows, in bits.
+    pub goodput_bps: f64,
+    /// The same over the rate of all links to hosts.
     pub hosts_payload: f64,
     /// Share of time in which packets were on the links to hosts, weighted by their rates.
     pub hosts_wire: f64,
@@ -144,6 +146,7 @@ pub fn measure(
         realised_load: over(entries().map(|entry| Some(entry.realised_load? * entry.capacity_bps)).sum()),
         carried_load: carried.map(|(mean, _)| mean),
         carried_ci95: carried.map(|(_, half)| half),
+        goodput_bps: share_of(8.0 * payload as f64, 1.0, time),
         hosts_payload: share_of(8.0 * payload as f64, rate_of(setup, &hosts), time),
         hosts_wire: busy(setup, &metered.links, &hosts, time),
         tiers: tiers(setup, metered, time),

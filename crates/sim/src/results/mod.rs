@@ -1,7 +1,9 @@
 //! From a run's state in memory to the tables and the summary that users read.
 
 mod columns;
+mod completion;
 mod flows;
+pub mod intervals;
 mod links;
 mod measured;
 mod steadiness;
@@ -11,6 +13,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use self::completion::Completion;
 pub use self::flows::planned_flows;
 use self::flows::{Row, connections_table, flows_table, rows};
 use self::links::links_table;
@@ -141,6 +144,8 @@ pub struct Summary {
     pub traffic: Vec<EntrySummary>,
     /// The flows and the span of time that results are of, and the loads that were carried in it.
     pub measured: Measured,
+    /// Completion of the measured flows by size group.
+    pub completion: Completion,
     /// Faults of the network, in the order of the scenario's list.
     pub faults: Vec<FaultSummary>,
     /// Fields that the scenario leaves to the network ("bdp", "derived"), by their paths, with the values that were used.
@@ -228,6 +233,7 @@ pub fn collect(
     let flows = flows_table(setup, &rows, &scenario.run);
     let links = links_table(&setup.fabric, &metered.links, measured::length(setup, finished));
     let measured = measured::measure(setup, finished, &metered, &rows, &flows);
+    let completion = Completion::of(&rows, &flows);
     let sum = |count: fn(&Counts) -> u64| finished.flows.iter().map(count).sum::<u64>();
     let at_links = |count: fn(&LinkCounts) -> u64| finished.links.iter().map(count).sum::<u64>();
     let unfinished =
@@ -273,6 +279,7 @@ pub fn collect(
         observed: observed_summary,
         traffic: entries(setup, &rows, finished, &metered),
         measured,
+        completion,
         faults: setup.faults.summary.clone(),
         derived: setup.derived.clone(),
         advice,

@@ -1,20 +1,16 @@
-"""The short tables that the command line prints: one run on half a screen, several side by side."""
+"""The summary of a run in the terminal, on half a screen.
 
+run.json has nearly all of it. Tables are read only for what is rare: deadlines, flows without an end, and runs of
+versions whose run.json lacks completion times.
+"""
+
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowyard import text
-from flowyard.analysis import (
-    by_size,
-    inversions,
-    overall,
-    throughput,
-    timeliness,
-)
-from flowyard.forks import pl
-from flowyard.report import loads, reasons
+from flowyard.report import loads
 from flowyard.results import advised, controlled
-from flowyard.run_data import Run
 from flowyard.terminal.console import TextTable, show
 
 if TYPE_CHECKING:
@@ -47,8 +43,7 @@ def tell(result: "Result", folder: Path) -> None:
 def summary_table(result: "Result", title: str) -> TextTable:
     """One run: how it ended, completion times and slowdown of all flows, and what was counted."""
     counters = result.summary["counters"]
-    flows = Run.of(result).measured
-    total = overall(flows, intervals=True).row(0, named=True)
+    total = completion(result)[-1]
     rate = counters["packet_hops"] / counters["wall_s"] / 1e6 if counters["wall_s"] else 0.0
     lost = []
     if result.summary.get("faults"):
@@ -66,9 +61,9 @@ def summary_table(result: "Result", title: str) -> TextTable:
             (f"slowdown {name}", f"{_slowdown(total, name)} {_slowdown_interval(total, name)}")
             for name in ("mean", *SHOWN)
         ),
-        *loads.lines(Run.of(result)),
+        *loads.lines(result.summary),
         ("goodput", goodput(result)),
-        *_deadlines(flows),
+        *(_deadlines(result) if total["due"] else ()),
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
         *lost,
         *_control(result),
@@ -83,41 +78,39 @@ def summary_table(result: "Result", title: str) -> TextTable:
 
 def sizes_table(result: "Result") -> TextTable | None:
     """One run's completion by flow size; None if all its flows are in one group of sizes."""
-    groups = list(by_size(Run.of(result).measured, intervals=True).iter_rows(named=True))
+    groups = completion(result)
     if len(groups) <= 2:
         return None
-    rows = [line for row in groups for line in ([row["group"], *_completion(row)], ["", *_intervals(row)])]
+    rows = [line for row in groups for line in ([row["group"], *cells(row)], ["", *intervals(row)])]
     return TextTable("by flow size", ["flow size", *COMPLETION], rows)
 
 
-def _completion(row: dict[str, Any]) -> list[str]:
+def completion(result: "Result") -> list[dict[str, Any]]:
+    """Completion by size group, the last row for all flows, as run.json has it."""
+    if (rows := result.summary.get("completion")) is not None:
+        return list(rows)
+    from flowyard.analysis import by_size, timeliness
+    from flowyard.run_data import Run
+
+    # run.json of before it had them.
+    flows = Run.of(result).measured
+    due = timeliness(flows).row(0, named=True)["flows"]
+    return [row | {"due": due} for row in by_size(flows, intervals=True).iter_rows(named=True)]
+
+
+def cells(row: Mapping[str, Any]) -> list[str]:
     """The cells of COMPLETION, from a row of `by_size`."""
-    cells = [f"{row['flows']:,}", f"{row['completed_fraction'] or 0:.1%}"]
-    return cells + [_fct(row, p) for p in SHOWN] + [_slowdown(row, p) for p in SHOWN]
+    share = row["completed"] / row["flows"] if row["flows"] else 0
+    return (
+        [f"{row['flows']:,}", f"{share:.1%}"]
+        + [_fct(row, p) for p in SHOWN]
+        + [_slowdown(row, p) for p in SHOWN]
+    )
 
 
-def _intervals(row: dict[str, Any]) -> list[str]:
+def intervals(row: Mapping[str, Any]) -> list[str]:
     """The line below these cells."""
     return ["", ""] + [_fct_interval(row, p) for p in SHOWN] + [_slowdown_interval(row, p) for p in SHOWN]
-
-
-def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
-    """Several runs side by side: a row for each run and size group, and one for its intervals."""
-    header = ["run", "flow size", *COMPLETION]
-    flows = {name: Run.of(result).measured for name, result in results.items()}
-    due = any(table["deadline_ps"].count() for table in flows.values())
-    header += ["application throughput"] if due else []
-    rows = []
-    for name, table in flows.items():
-        for row in by_size(table, throughput(), intervals=True).iter_rows(named=True):
-            cells, below = [name, row["group"], *_completion(row)], ["", "", *_intervals(row)]
-            if due:
-                met = row["application_throughput"]
-                cells.append("-" if met is None else f"{met:.1%}")
-                below.append("")
-            rows += [cells, below]
-            name = ""
-    return TextTable(title, header, rows)
 
 
 def _control(result: "Result") -> list[tuple[str, str]]:
@@ -157,11 +150,13 @@ def _prototypes(result: "Result") -> list[tuple[str, str]]:
     return lines
 
 
-def _deadlines(flows: pl.DataFrame) -> list[tuple[str, str]]:
-    """Lines on deadlines; none if no flow has one."""
+def _deadlines(result: "Result") -> list[tuple[str, str]]:
+    """Lines on deadlines."""
+    from flowyard.analysis import inversions, timeliness
+    from flowyard.run_data import Run
+
+    flows = Run.of(result).measured
     row = timeliness(flows).row(0, named=True)
-    if not row["flows"]:
-        return []
     missed = ", ".join(f"{row[name]:,}" for name in ("late", "abandoned", "unfinished"))
     late = " / ".join(_number(row[f"lateness_{p}_ps"], 1e6) for p in ("p50", "p99"))
     share = f"{text.percent(row['application_throughput'])}, {row['met']:,} of {row['flows']:,} flows"
@@ -176,11 +171,22 @@ def _deadlines(flows: pl.DataFrame) -> list[tuple[str, str]]:
 
 def why_nothing(result: "Result") -> str | None:
     """In a run in which no flow is complete: why. Else None."""
+    if completion(result)[-1]["completed"]:
+        return None
+    from flowyard.report import reasons
+    from flowyard.run_data import Run
+
     return reasons.no_fct(Run.of(result))
 
 
 def why_unfinished(result: "Result") -> list[str]:
     """Why flows did not complete, in lines: what those of a stalled run wait for, what was lost and is not repeated."""
+    total = completion(result)[-1]
+    if total["completed"] == total["flows"] and result.status == "complete":
+        return []
+    from flowyard.report import reasons
+    from flowyard.run_data import Run
+
     run = Run.of(result)
     lost = reasons.not_completed(run)
     return [f"stalled: {wait}" for wait in reasons.waits(run)] + ([lost] if lost else [])
@@ -188,26 +194,36 @@ def why_unfinished(result: "Result") -> list[str]:
 
 def goodput(result: "Result") -> str:
     """Payload delivered a second by all flows together in the measuring window."""
-    rate = text.rate(Run.of(result).goodput_bps)
+    rate = text.rate(_goodput_bps(result))
     # A table of ASCII alone needs no rich.
     return rate.replace("\u00a0", " ")
 
 
-def _fct(row: dict[str, Any], name: str) -> str:
+def _goodput_bps(result: "Result") -> float:
+    found = (result.summary.get("measured") or {}).get("goodput_bps")
+    if found is not None:
+        return float(found)
+    from flowyard.run_data import Run
+
+    # run.json of before it had it.
+    return Run.of(result).goodput_bps
+
+
+def _fct(row: Mapping[str, Any], name: str) -> str:
     """A mean or percentile of completion times, in us."""
     return _number(row[f"fct_{name}_ps"], 1e6)
 
 
-def _fct_interval(row: dict[str, Any], name: str) -> str:
+def _fct_interval(row: Mapping[str, Any], name: str) -> str:
     return f"[{_number(row[f'fct_{name}_low_ps'], 1e6)}, {_number(row[f'fct_{name}_high_ps'], 1e6)}]"
 
 
-def _slowdown(row: dict[str, Any], name: str) -> str:
+def _slowdown(row: Mapping[str, Any], name: str) -> str:
     """A mean or percentile of slowdowns."""
     return _number(row[f"slowdown_{name}"])
 
 
-def _slowdown_interval(row: dict[str, Any], name: str) -> str:
+def _slowdown_interval(row: Mapping[str, Any], name: str) -> str:
     return f"[{_number(row[f'slowdown_{name}_low'])}, {_number(row[f'slowdown_{name}_high'])}]"
 
 

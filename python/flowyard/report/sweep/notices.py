@@ -6,7 +6,7 @@ from typing import Any
 from flowyard.forks import pl
 from flowyard.report import loads
 from flowyard.report.run.notices import Notice
-from flowyard.run_data import unstable_of
+from flowyard.run_json import unstable_of
 from flowyard.sweeps.tables import Sweep
 from flowyard.sweeps.task import label_of
 

@@ -32,7 +32,7 @@ from flowyard.report.sweep import lines, load_charts, notices, over_size, points
 from flowyard.report.sweep.axis_types import value_label
 from flowyard.report.sweep.lines import Layout, Shown
 from flowyard.report.terms import Term
-from flowyard.run_data import window_of
+from flowyard.run_json import has_window
 from flowyard.sweeps.tables import COMPLETION, DEADLINES, LOADS, Sweep
 
 # The parameters of charts by which a group of flows is chosen, and a kind of packets.
@@ -193,7 +193,7 @@ def render(sweep: Sweep) -> str:
         sign=loads.MARK,
         repeated=bool((means["replicas"] > 1).any()),
         banded=bool((means["replicas"] >= lines.FEWEST).any()),
-        warm_up=any(_warms_up(summary) for summary in summaries.values()),
+        warm_up=any(has_window(summary) for summary in summaries.values()),
         axes=list(varying),
         columns_of_points=_shown(in_table, means),
         points=_points(means, varying, in_table) if plan else None,
@@ -441,7 +441,3 @@ def _folders(metrics: pl.DataFrame, axes: Mapping[str, Sequence[Any]]) -> Table:
         for row in metrics.head(MOST_ROWS).iter_rows(named=True)
     ]
     return Table(rows, metrics.height)
-
-
-def _warms_up(summary: Mapping[str, Any]) -> bool:
-    return window_of(summary) != (0, summary["end_ps"])

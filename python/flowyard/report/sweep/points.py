@@ -4,7 +4,7 @@ from flowyard.folders import run_files
 from flowyard.forks import pl
 from flowyard.report import loads
 from flowyard.report.metrics import ALL_METRICS
-from flowyard.run_data import unstable_of
+from flowyard.run_json import unstable_of
 from flowyard.sweeps.tables import DEADLINES, LOADS, Sweep
 from flowyard.sweeps.task import label_of
 from flowyard.terminal.console import TextTable

@@ -5,7 +5,7 @@ from typing import Any
 
 from flowyard import text
 from flowyard.report.metrics import ALL_METRICS, Metric
-from flowyard.run_data import unstable_of
+from flowyard.run_json import unstable_of
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.tables import COMPLETION, DEADLINES, LOADS, METRICS, Sweep
 from flowyard.terminal.console import TextTable, show

@@ -1,0 +1,24 @@
+"""Facts that the run.json of a run states, for readers that need no table."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def window_of(summary: Mapping[str, Any]) -> tuple[int, int]:
+    """Start and end of the measuring window, in ps."""
+    if window := summary.get("measured"):
+        return int(window["from_ps"]), int(window["until_ps"])
+    # Before there was a window, a warm-up was all that was left out.
+    from flowyard.analysis import picoseconds
+
+    return picoseconds(summary["scenario"]["run"].get("warm_up", "0s")), int(summary["end_ps"])
+
+
+def has_window(summary: Mapping[str, Any]) -> bool:
+    """Whether results are of less than the whole run."""
+    return window_of(summary) != (0, int(summary["end_ps"]))
+
+
+def unstable_of(summary: Mapping[str, Any]) -> list[str]:
+    """Why the run was not in a steady state; empty if it was, or if nothing is known."""
+    return list((summary.get("measured") or {}).get("unstable", ()))
