@@ -28,7 +28,7 @@ use crate::routing::{Disconnected, Routes, min_host_delay};
 use crate::scenario::{Connection, PortMode, Prototypes, Scenario, Ties};
 use crate::topology::{Fabric, Link};
 use crate::traffic::{Demand, FLOWS_MAX, Flow, Traffic};
-use crate::transport::{self, Transport};
+use crate::transport::{self, Profile, Transport};
 use crate::units::{Bytes, Time};
 
 /// Flows of an entry whose paths stand for those of all.
@@ -49,6 +49,8 @@ pub struct Setup {
     pub transports: Vec<Transport>,
     /// For each transport, its model and its place among the configurations of that model.
     pub places: Vec<(u8, u8)>,
+    /// For each transport, its profile.
+    pub profiles: Vec<Profile>,
     /// For each transport, its place in the scenario.
     pub paths: Vec<String>,
     /// For each transport, the longest paths to its packets.
@@ -64,7 +66,7 @@ pub struct Setup {
     /// Bytes of the largest full data packet on the wire, for limits that count in it.
     pub full_packet: u64,
     /// Bytes of the longest that there may be.
-    pub longest_packet: u64,
+    pub packet_max: u64,
     /// For each traffic entry, its transport and balancer.
     pub carriers: Vec<Carrier>,
     /// For each traffic entry, whether its flows have deadlines.
@@ -110,7 +112,8 @@ impl Setup {
             delivers: {
                 let transport = scenario.transport_of(entry);
                 let may_be_late = entry.deadline.is_some() || entry.deadlines.is_some();
-                transport.answer_bytes() > 0 && !(may_be_late && transport.gives_up())
+                let profile = transport.profile();
+                profile.answer_bytes > 0 && !(may_be_late && profile.gives_up)
             },
             transport: {
                 let transport = scenario.transport_of(entry);
@@ -129,7 +132,8 @@ impl Setup {
         let longest: Vec<Longest> = named
             .iter()
             .map(|(transport, _)| {
-                Longest::new(&fabric, &routes, transport.full_packet(), transport.answer_bytes())
+                let profile = transport.profile();
+                Longest::new(&fabric, &routes, profile.full_packet, profile.answer_bytes)
             })
             .collect();
         let mut note = |path: &str, values: Values| {
@@ -185,6 +189,7 @@ impl Setup {
             routes,
             faults,
             traffic,
+            profiles: transports.iter().map(|transport| transport.profile()).collect(),
             transports,
             places,
             paths,
@@ -194,7 +199,7 @@ impl Setup {
             agent,
             controller,
             full_packet: scenario.full_packet(),
-            longest_packet: scenario.longest_packet(),
+            packet_max: scenario.packet_max(),
             carriers,
             due: demands.iter().map(Demand::has_deadlines).collect(),
             has_prototypes,
@@ -234,7 +239,7 @@ impl Setup {
             stop_delay,
             until: run.until,
             stall: run.stall,
-            longest_timeout: self.longest_timeout(),
+            timeout_max: self.timeout_max(),
             memory_limit: run.memory_limit.0,
             work_limit: run.work_limit,
             full_packet: scenario.full_packet(),
@@ -265,15 +270,16 @@ impl Setup {
         self.balancers.iter().all(shortest) && !self.faults.moves_paths(&self.fabric)
     }
 
-    /// The transport of a model's configuration.
-    pub fn transport_at(&self, model: u8, config: u8) -> &Transport {
+    /// The transport of a model's configuration, with its profile.
+    pub fn transport_at(&self, model: u8, config: u8) -> (&Transport, &Profile) {
         let at = self.places.iter().position(|&place| place == (model, config));
-        &self.transports[at.expect("each configuration has its place")]
+        let at = at.expect("each configuration has its place");
+        (&self.transports[at], &self.profiles[at])
     }
 
     /// Problems of the queue on this network, with this traffic.
     pub fn queue_problems(&self) -> Vec<Problem> {
-        let found = self.queue.problems_with(&self.fabric, &self.sends(), self.longest_packet);
+        let found = self.queue.problems_with(&self.fabric, &self.sends(), self.packet_max);
         within(format!("queue.{}", self.queue.name()), found).collect()
     }
 
@@ -300,10 +306,9 @@ impl Setup {
     }
 
     /// Of all senders that the run waits for.
-    fn longest_timeout(&self) -> Time {
+    fn timeout_max(&self) -> Time {
         let awaited = self.carriers.iter().filter(|carrier| !carrier.background);
-        let timeouts =
-            awaited.map(|carrier| self.transports[usize::from(carrier.transport)].longest_timeout());
+        let timeouts = awaited.map(|carrier| self.profiles[usize::from(carrier.transport)].timeout_max);
         timeouts.max().unwrap_or(Time::ZERO)
     }
 }
@@ -339,12 +344,12 @@ impl Members for Setup {
     }
 
     fn has_records(&self) -> bool {
-        self.transports.iter().any(|transport| transport.has_records())
+        self.transports.iter().any(|transport| transport.needs().records)
     }
 
     fn telemetry(&self) -> u32 {
         let asks = self.transports.iter().zip(&self.places);
-        let asks = asks.filter(|(transport, _)| transport.needs().contains(&Feature::Telemetry));
+        let asks = asks.filter(|(transport, _)| transport.needs().features.contains(&Feature::Telemetry));
         asks.fold(0, |models, (_, (model, _))| models | 1 << model)
     }
 
@@ -353,7 +358,7 @@ impl Members for Setup {
     }
 
     fn host_queue(&self) -> queue::Model {
-        let as_switches = self.transports.iter().any(|transport| transport.queues_at_hosts().is_some());
+        let as_switches = self.transports.iter().any(|transport| transport.needs().host_queues.is_some());
         if as_switches { self.queue() } else { self.queue.at_host() }
     }
 
@@ -371,11 +376,11 @@ impl Members for Setup {
     }
 
     fn thresholds(&self, link: &Link, back: &Link) -> Thresholds {
-        self.queue.thresholds(link, back, self.full_packet, self.longest_packet)
+        self.queue.thresholds(link, back, self.full_packet, self.packet_max)
     }
 
     fn credits(&self) -> Credits {
-        self.queue.credits(&self.fabric, &self.sends(), self.longest_packet)
+        self.queue.credits(&self.fabric, &self.sends(), self.packet_max)
     }
 
     fn port_bytes(&self) -> usize {

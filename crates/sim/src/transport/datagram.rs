@@ -4,17 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lacking::Lacking;
-use super::{Framing, Settings};
-use crate::balancer::Balancer;
-use crate::balancer::per_flow::PerFlow;
+use super::{Profile, Settings};
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Start, Timer, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::problem::{Problem, within};
-use crate::queue::Queue;
-use crate::queue::infinite::Infinite;
 use crate::random::{Purpose, Stream};
 use crate::topology::Fabric;
 use crate::traffic::sizes::Sizes;
@@ -60,49 +56,18 @@ impl Default for Datagram {
 }
 
 impl Settings for Datagram {
-    fn ecn_capable(&self) -> bool {
-        self.ecn_capable
-    }
-
-    fn retransmits(&self) -> bool {
-        false
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        Infinite {}.into()
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        PerFlow {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
+    fn profile(&self) -> Profile {
+        let header = self.header_bytes.0;
+        let of = |length: u64| Profile::unanswered(length.saturating_sub(header).max(1), header);
         match &self.lengths {
-            Sizes::Fixed(fixed) => fixed.0.0,
-            _ => 1500,
+            Sizes::Fixed(fixed) => Profile { ecn_capable: self.ecn_capable, ..of(fixed.0.0) },
+            _ => Profile {
+                framing: None,
+                packet_max: LENGTH_MAX,
+                ecn_capable: self.ecn_capable,
+                ..of(USUAL_LENGTH)
+            },
         }
-    }
-
-    fn longest_packet(&self) -> u64 {
-        match &self.lengths {
-            Sizes::Fixed(_) => self.full_packet(),
-            _ => LENGTH_MAX,
-        }
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        match &self.lengths {
-            Sizes::Fixed(fixed) => Some(Framing {
-                payload: fixed.0.0.saturating_sub(self.header_bytes.0).max(1),
-                header: self.header_bytes.0,
-                pad_last: false,
-            }),
-            _ => None,
-        }
-    }
-
-    fn answers(&self) -> f64 {
-        0.0
     }
 
     fn problems(&self) -> Vec<Problem> {
@@ -125,6 +90,9 @@ impl Settings for Datagram {
         }
     }
 }
+
+/// The length of a full packet, for limits that count in it, where lengths are drawn.
+const USUAL_LENGTH: u64 = 1500;
 
 /// The longest packet of IP; lengths that are drawn above it are cut to it.
 const LENGTH_MAX: u64 = 65_535;

@@ -9,9 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Framing, Prototypes, Settings, audit_ranges};
-use crate::balancer::Balancer;
-use crate::balancer::per_flow::PerFlow;
+use super::{Needs, Profile, Prototypes, Settings, audit_ranges};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::endpoint::{Endpoint, Ends};
 use crate::engine::contract::event::Owner;
@@ -70,50 +68,33 @@ fn yes() -> bool {
 }
 
 impl Settings for PythonTransport {
-    fn reads_priority(&self) -> bool {
-        true
-    }
-
-    fn needs(&self) -> &'static [Feature] {
-        match (self.needs_marks, self.needs_trimming) {
-            (false, false) => &[],
-            (true, false) => &[Feature::Ecn],
-            (false, true) => &[Feature::Trimming],
-            (true, true) => &[Feature::Ecn, Feature::Trimming],
+    fn profile(&self) -> Profile {
+        Profile {
+            answer_bytes: self.header_bytes.0,
+            ecn_capable: self.needs_marks,
+            retransmits: self.retransmits,
+            queue: match (self.needs_marks, self.needs_trimming) {
+                (_, true) => NdpPort::default().into(),
+                (true, false) => Ecn::default().into(),
+                (false, false) => DropTail::default().into(),
+            },
+            ..Profile::new(self.payload.0, self.header_bytes.0)
         }
     }
 
-    fn retransmits(&self) -> bool {
-        self.retransmits
+    fn needs(&self) -> Needs {
+        let features = [(Feature::Ecn, self.needs_marks), (Feature::Trimming, self.needs_trimming)];
+        let needed = features.into_iter().filter(|(_, needed)| *needed);
+        Needs {
+            features: needed.map(|(feature, _)| feature).collect(),
+            priority: true,
+            ..Needs::default()
+        }
     }
 
     /// Packets for which its code names no class have 0, which counts where ports read classes.
     fn sets_class(&self, queue: &Queue) -> bool {
         queue.classes() > 1
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        match (self.needs_marks, self.needs_trimming) {
-            (_, true) => NdpPort::default().into(),
-            (true, false) => Ecn::default().into(),
-            (false, false) => DropTail::default().into(),
-        }
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        PerFlow {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.payload.0 + self.header_bytes.0
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        self.header_bytes.0
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        Some(Framing { payload: self.payload.0, header: self.header_bytes.0, pad_last: false })
     }
 
     fn bind(&mut self, prototypes: &Prototypes) -> bool {

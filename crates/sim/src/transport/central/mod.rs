@@ -18,9 +18,7 @@ use self::bucket::{Idle, Late};
 use self::packets::Packets;
 use self::queues::{HeldGrant, Queues};
 use super::lacking::Lacking;
-use super::{Framing, Settings};
-use crate::balancer::Balancer;
-use crate::balancer::per_flow::PerFlow;
+use super::{Framing, Needs, Profile, Settings};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::controller::{Act, Grant, Order, Report};
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
@@ -29,8 +27,6 @@ use crate::engine::contract::host::{Host, Start, Toward};
 use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::{ConnId, FlowId, NodeId, QueueId};
 use crate::problem::{Problem, within};
-use crate::queue::Queue;
-use crate::queue::infinite::Infinite;
 use crate::random::{Purpose, Stream};
 use crate::topology::Fabric;
 use crate::traffic::sizes::Sizes;
@@ -98,6 +94,11 @@ impl Default for Central {
 }
 
 impl Central {
+    /// Bytes of the longest frame.
+    fn full_packet(&self) -> u64 {
+        self.length_most().min(self.fragment_bytes()) + self.link_bytes.0
+    }
+
     /// The longest IP packet.
     fn length_most(&self) -> u64 {
         match &self.lengths {
@@ -122,51 +123,29 @@ impl Central {
 }
 
 impl Settings for Central {
-    fn needs_controller(&self) -> bool {
-        true
-    }
-
-    fn retransmits(&self) -> bool {
-        false
-    }
-
-    fn endless(&self) -> bool {
-        false
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        Infinite {}.into()
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        PerFlow {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.length_most().min(self.fragment_bytes()) + self.link_bytes.0
-    }
-
-    fn framing(&self) -> Option<Framing> {
+    fn profile(&self) -> Profile {
         // Two fragments of different lengths are no uniform cut.
         let uniform = matches!(self.lengths, Sizes::Fixed(_)) && self.length_most() <= self.fragment_bytes();
         // A packet that is cut has a least length.
         let is_whole = self.last == Last::Whole;
-        let framing = || Framing { payload: self.length_most(), header: self.link_bytes.0, pad_last: true };
-        (uniform && is_whole).then(framing)
+        let link_bytes = self.link_bytes.0;
+        let framing = || Framing { payload: self.length_most(), header: link_bytes, pad_last: true };
+        Profile {
+            framing: (uniform && is_whole).then(framing),
+            link_bytes,
+            endless: false,
+            ..Profile::unanswered(self.length_most().min(self.fragment_bytes()), link_bytes)
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { controller: true, ..Needs::default() }
     }
 
     fn packets(&self, size: u64, chance: Stream) -> Option<Box<dyn Iterator<Item = u64> + '_>> {
         let mut packets = Packets::new(size, chance);
         let next = move || Some(u64::from(packets.take(self)?.bytes) + self.link_bytes.0);
         Some(Box::new(std::iter::from_fn(next)))
-    }
-
-    fn answers(&self) -> f64 {
-        0.0
-    }
-
-    fn link_bytes(&self) -> u64 {
-        self.link_bytes.0
     }
 
     fn problems_on(&self, fabric: &Fabric) -> Vec<Problem> {

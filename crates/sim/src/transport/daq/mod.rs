@@ -15,9 +15,7 @@ use serde_json::json;
 use self::sender::{LATE, RETRANSMIT, Sender};
 use super::delivery::Delivery;
 use super::late::LateFlow;
-use super::{Framing, Settings, audit_ends};
-use crate::balancer::Balancer;
-use crate::balancer::per_flow::PerFlow;
+use super::{Needs, Profile, Settings, audit_ends};
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::credit::{CLASSES, FULL_LOAD, LONG, SHORT};
@@ -130,36 +128,30 @@ impl Daq {
 }
 
 impl Settings for Daq {
+    fn profile(&self) -> Profile {
+        Profile {
+            answer_bytes: self.control_bytes.0,
+            gives_up: self.late == LateFlow::GiveUp,
+            timeout_max: self.timeout.max(self.control_timeout()),
+            queue: DaqPort::default().into(),
+            ..Profile::new(self.mss.0, self.header_bytes.0)
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            features: vec![Feature::Credits],
+            deadlines: (self.late == LateFlow::GiveUp).then_some("late"),
+            ..Needs::default()
+        }
+    }
+
     fn sets_class(&self, _queue: &Queue) -> bool {
         true
     }
 
-    fn for_deadlines(&self) -> Option<&'static str> {
-        (self.late == LateFlow::GiveUp).then_some("late")
-    }
-
     fn classes(&self, deadline: bool) -> [bool; CLASSES] {
         std::array::from_fn(|class| (class == SHORT) == deadline)
-    }
-
-    fn needs(&self) -> &'static [Feature] {
-        &[Feature::Credits]
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        DaqPort::default().into()
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        PerFlow {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.full()
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        self.control_bytes.0
     }
 
     fn derived(&self, longest: &Longest) -> Values {
@@ -177,14 +169,6 @@ impl Settings for Daq {
             values.push(("control_timeout".into(), json!(timeout)));
         }
         values
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        Some(Framing { payload: self.mss.0, header: self.header_bytes.0, pad_last: false })
-    }
-
-    fn longest_timeout(&self) -> Time {
-        self.timeout.max(self.control_timeout())
     }
 }
 

@@ -12,15 +12,14 @@ pub mod sender;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::pacer::Pacer;
 use self::receiver::Receiver;
 use self::scores::PathPenalty;
 use self::sender::{BACKSTOP, Sender};
-use super::{Framing, Settings, audit_ranges};
+use super::{Framing, Needs, Profile, Settings, audit_ranges};
 use crate::advice::{self, Advice, Unread};
-use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::contract::conn::Conn;
@@ -31,7 +30,7 @@ use crate::engine::contract::packet::Packet;
 use crate::ids::{ConnId, LinkId};
 use crate::problem::Problem;
 use crate::queue::ndp::NdpPort;
-use crate::queue::{Feature, Queue};
+use crate::queue::Feature;
 use crate::random::Purpose;
 use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
@@ -191,6 +190,11 @@ const RTO_MIN_LEAST: Time = Time(1_000_000_000);
 const RTO_INITIAL_LEAST: Time = Time(20_000_000_000);
 
 impl Ndp {
+    /// Bytes of a full packet on the wire.
+    fn full_packet(&self) -> u64 {
+        self.payload() + self.header_bytes.0
+    }
+
     /// Packets of the first window.
     pub fn initial_window(&self) -> u32 {
         self.initial_window.or(WINDOW_LEAST)
@@ -223,24 +227,41 @@ impl Ndp {
 }
 
 impl Settings for Ndp {
+    fn profile(&self) -> Profile {
+        let header = self.header_bytes.0;
+        let longest = self.rto_max.max(self.rto_initial()).max(self.rto_min());
+        Profile {
+            framing: Some(Framing { payload: self.payload(), header, pad_last: self.pad_last }),
+            answer_bytes: self.control_bytes.0,
+            answers_per_packet: if self.pull_ack { 1.0 } else { 2.0 },
+            timeout_max: Time((longest.0 as f64 * (1.0 + self.rto_spread)) as u64),
+            in_flight_max: Some(u64::from(self.initial_window())),
+            host_fields: vec![
+                ("pull_order", json!(self.pull_order)),
+                ("pull_turns", json!(self.pull_turns)),
+                ("pull_weights", json!(self.pull_weights)),
+            ],
+            queue: NdpPort::default().into(),
+            balancer: PerPacket {}.into(),
+            ..Profile::new(self.payload(), header)
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            features: vec![Feature::Trimming],
+            priority: matches!(self.pull_order, PullOrder::Strict | PullOrder::Weighted),
+            paths: self.path_penalty.is_some().then_some("path_penalty"),
+            ..Needs::default()
+        }
+    }
+
     fn problems(&self) -> Vec<Problem> {
         if self.mtu_includes_header && self.header_bytes >= self.mtu {
             let why = format!("{} leaves no payload in an mtu of {}", self.header_bytes, self.mtu);
             return vec![Problem::new("header_bytes", why)];
         }
         Vec::new()
-    }
-
-    fn needs(&self) -> &'static [Feature] {
-        &[Feature::Trimming]
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        NdpPort::default().into()
-    }
-
-    fn reads_priority(&self) -> bool {
-        matches!(self.pull_order, PullOrder::Strict | PullOrder::Weighted)
     }
 
     fn unread(&self) -> Vec<Unread> {
@@ -253,22 +274,6 @@ impl Settings for Ndp {
             ("rto_max", self.backstop, "backstop = true"),
             ("rto_spread", self.backstop, "backstop = true"),
         ])
-    }
-
-    fn chooses_paths(&self) -> Option<&'static str> {
-        self.path_penalty.is_some().then_some("path_penalty")
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        PerPacket {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.payload() + self.header_bytes.0
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        self.control_bytes.0
     }
 
     fn derived(&self, longest: &Longest) -> Values {
@@ -290,31 +295,6 @@ impl Settings for Ndp {
     fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
         let packets = (u64::from(self.initial_window()), self.full_packet());
         advice::window(path, "initial_window", packets, longest, "\"bdp\"".into()).into_iter().collect()
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        Some(Framing { payload: self.payload(), header: self.header_bytes.0, pad_last: self.pad_last })
-    }
-
-    fn of_host(&self) -> Vec<(&'static str, Value)> {
-        vec![
-            ("pull_order", json!(self.pull_order)),
-            ("pull_turns", json!(self.pull_turns)),
-            ("pull_weights", json!(self.pull_weights)),
-        ]
-    }
-
-    fn longest_timeout(&self) -> Time {
-        let longest = self.rto_max.max(self.rto_initial()).max(self.rto_min());
-        Time((longest.0 as f64 * (1.0 + self.rto_spread)) as u64)
-    }
-
-    fn most_under_way(&self) -> Option<u64> {
-        Some(u64::from(self.initial_window()))
-    }
-
-    fn answers(&self) -> f64 {
-        if self.pull_ack { 1.0 } else { 2.0 }
     }
 }
 

@@ -11,13 +11,12 @@ pub mod sender;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::sender::{RETRANSMIT, Sender};
 use super::delivery::Delivery;
-use super::{Framing, Settings, audit_ends};
+use super::{Needs, Profile, Settings, audit_ends};
 use crate::advice::{self, Advice};
-use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::contract::conn::Conn;
@@ -28,7 +27,7 @@ use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::problem::Problem;
 use crate::queue::pfabric::PfabricPort;
-use crate::queue::{Feature, Queue};
+use crate::queue::Feature;
 use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
@@ -107,6 +106,11 @@ const WINDOW_MOST_LEAST: u32 = 15;
 const RTO_LEAST: Time = Time::from_us(45);
 
 impl Pfabric {
+    /// Bytes of a full packet on the wire.
+    fn full_packet(&self) -> u64 {
+        self.mss.0 + self.header_bytes.0
+    }
+
     /// Packets in flight at the start.
     pub fn initial_window(&self) -> u32 {
         self.initial_window.or(WINDOW_LEAST)
@@ -124,6 +128,28 @@ impl Pfabric {
 }
 
 impl Settings for Pfabric {
+    fn profile(&self) -> Profile {
+        Profile {
+            answer_bytes: self.header_bytes.0,
+            timeout_max: self.rto(),
+            initial_burst: Some(u64::from(self.initial_window())),
+            in_flight_max: Some(u64::from(self.max_window())),
+            host_fields: vec![("host_order", json!(self.host_order))],
+            queue: PfabricPort::default().into(),
+            // Order does not matter to a sender without fast retransmit.
+            balancer: PerPacket {}.into(),
+            ..Profile::new(self.mss.0, self.header_bytes.0)
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            features: vec![Feature::Scheduling],
+            host_queues: (self.host_order == HostOrder::Port).then_some("host_order"),
+            ..Needs::default()
+        }
+    }
+
     fn problems(&self) -> Vec<Problem> {
         if let (Some(most), Some(initial)) = (self.max_window.given(), self.initial_window.given())
             && most < initial
@@ -132,27 +158,6 @@ impl Settings for Pfabric {
             return vec![Problem::new("max_window", why)];
         }
         Vec::new()
-    }
-
-    fn needs(&self) -> &'static [Feature] {
-        &[Feature::Scheduling]
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        PfabricPort::default().into()
-    }
-
-    /// Order does not matter to a sender without fast retransmit.
-    fn recommended_balancer(&self) -> Balancer {
-        PerPacket {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.mss.0 + self.header_bytes.0
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        self.header_bytes.0
     }
 
     fn derived(&self, longest: &Longest) -> Values {
@@ -177,30 +182,6 @@ impl Settings for Pfabric {
         let packets = (u64::from(self.max_window()), self.full_packet());
         let window = advice::window(path, "max_window", packets, longest, "\"bdp\"".into());
         window.into_iter().chain(timeout(path, self, longest)).collect()
-    }
-
-    fn initial_burst(&self) -> Option<u64> {
-        Some(u64::from(self.initial_window()))
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        Some(Framing { payload: self.mss.0, header: self.header_bytes.0, pad_last: false })
-    }
-
-    fn of_host(&self) -> Vec<(&'static str, Value)> {
-        vec![("host_order", json!(self.host_order))]
-    }
-
-    fn queues_at_hosts(&self) -> Option<&'static str> {
-        (self.host_order == HostOrder::Port).then_some("host_order")
-    }
-
-    fn longest_timeout(&self) -> Time {
-        self.rto()
-    }
-
-    fn most_under_way(&self) -> Option<u64> {
-        Some(u64::from(self.max_window()))
     }
 }
 
