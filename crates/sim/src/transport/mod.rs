@@ -8,7 +8,6 @@
 pub mod ack;
 pub mod delivery;
 pub mod frame;
-pub mod lacking;
 pub mod late;
 pub mod paced;
 pub mod profile;
@@ -26,7 +25,7 @@ use crate::derived::{Longest, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::controller::Order;
 use crate::engine::contract::credit::CLASSES;
-use crate::engine::contract::endpoint::{Endpoint, Ends};
+use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Start};
 use crate::engine::contract::packet::Packet;
@@ -64,7 +63,7 @@ macro_rules! transports {
                     });
                     let configs: Vec<_> = configs.collect();
                     if !configs.is_empty() {
-                        models.push(Model::$config($module::Model::new(configs, fabric)));
+                        models.push(Model::$config($module::Model::new(Configs::new(configs, fabric))));
                     }
                 )*
                 models

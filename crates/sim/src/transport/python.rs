@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Needs, Profile, Prototypes, Settings, audit_ranges};
 use crate::engine::contract::conn::Conn;
-use crate::engine::contract::endpoint::{Endpoint, Ends};
+use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Start, Timer, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
@@ -22,7 +22,6 @@ use crate::queue::ecn::Ecn;
 use crate::queue::ndp::NdpPort;
 use crate::queue::{Feature, Queue};
 use crate::random::{Purpose, Stream};
-use crate::topology::Fabric;
 use crate::units::{Bytes, Rate, Time};
 
 /// A transport written in Python, a prototype: `flowyard run --prototype FILE`, or `transports` of flowyard.run.
@@ -213,19 +212,19 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(configs: Vec<PythonTransport>, fabric: &Fabric) -> Model {
-        let mut incoming = vec![LinkId::NONE; fabric.hosts as usize];
-        for (link, ends) in (0..).zip(&fabric.links) {
-            if fabric.is_host(ends.to) {
-                incoming[ends.to.index()] = LinkId(link);
-            }
+    pub(super) fn new(configs: Configs<PythonTransport>) -> Model {
+        let ports = configs.ports().clone();
+        let mut incoming = vec![LinkId::NONE; ports.hosts];
+        for (host, link) in ports.incoming {
+            incoming[host.index()] = link;
         }
+        let configs = configs.into_all();
         let started = |config: PythonTransport| {
             let own = config.prototype.get().start(&config);
             (config, own)
         };
         Model {
-            host_timers: vec![vec![Timer::default(); fabric.hosts as usize]; configs.len()],
+            host_timers: vec![vec![Timer::default(); ports.hosts]; configs.len()],
             own: configs.into_iter().map(started).collect(),
             senders: Ends::default(),
             receivers: Ends::default(),
@@ -271,14 +270,15 @@ impl Model {
         if cx.conn(id).flow != at.flow {
             return;
         }
-        let (ends, owner, toward) = if at.sends {
-            (&mut self.senders, Owner::Sender(id), Toward::Receiver)
+        let (ends, owner) = if at.sends {
+            (&mut self.senders, Owner::Sender(id))
         } else {
-            (&mut self.receivers, Owner::Receiver(id), Toward::Sender)
+            (&mut self.receivers, Owner::Receiver(id))
         };
         match act {
             Act::Ready => cx.ready(id),
-            Act::Send(header, size) => cx.send_control(id, toward, size, header),
+            Act::Send(header, size) if at.sends => cx.send_to_receiver(id, size, header),
+            Act::Send(header, size) => cx.send_to_sender(id, size, header),
             Act::SetTimer(kind, after) => {
                 let due = cx.now().saturating_add(after);
                 cx.set_timer(&mut ends.at(id, cx)[usize::from(kind)], due, owner, kind);
@@ -321,7 +321,7 @@ impl Model {
 impl Endpoint for Model {
     #[inline(never)]
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
-        let chance = cx.flow_stream(Purpose::Packets, start.key);
+        let chance = start.packet_stream(cx);
         self.open(id, true, start.due, chance, cx);
     }
 

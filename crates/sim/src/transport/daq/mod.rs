@@ -21,12 +21,11 @@ use crate::engine::contract::conn::Conn;
 use crate::engine::contract::credit::{CLASSES, FULL_LOAD, LONG, SHORT};
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
-use crate::engine::contract::host::{Host, Start, Toward};
+use crate::engine::contract::host::{Host, Start};
 use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::queue::daq::DaqPort;
 use crate::queue::{Feature, Queue};
-use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
 /// DAQ. Windows follow from the network unless they are given.
@@ -223,7 +222,7 @@ impl Receiver {
             }
         };
         let header = Header { kind: answer, number, seq: packet.created_at.0, ..Header::default() };
-        cx.send_control(id, Toward::Sender, config.control_bytes.0 as u32, header);
+        cx.send_to_sender(id, config.control_bytes.0 as u32, header);
     }
 }
 
@@ -235,8 +234,8 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(configs: Vec<Daq>, _fabric: &Fabric) -> Model {
-        Model { configs: Configs(configs), senders: Ends::default(), receivers: Ends::default() }
+    pub(super) fn new(configs: Configs<Daq>) -> Model {
+        Model { configs, senders: Ends::default(), receivers: Ends::default() }
     }
 }
 

@@ -32,7 +32,6 @@ use crate::problem::Problem;
 use crate::queue::ndp::NdpPort;
 use crate::queue::Feature;
 use crate::random::Purpose;
-use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
 /// NDP. Every point in which paper, htsim and the OMNeT++ model differ is a field.
@@ -339,18 +338,17 @@ pub struct Model {
 const PULL_TURN: u8 = 0;
 
 impl Model {
-    pub(super) fn new(configs: Vec<Ndp>, fabric: &Fabric) -> Model {
-        let mut incoming = vec![Vec::new(); fabric.hosts as usize];
-        for (link, ends) in (0..).zip(&fabric.links) {
-            if fabric.is_host(ends.to) {
-                incoming[ends.to.index()].push(LinkId(link));
-            }
+    pub(super) fn new(configs: Configs<Ndp>) -> Model {
+        let ports = configs.ports();
+        let mut incoming = vec![Vec::new(); ports.hosts];
+        for (host, link) in &ports.incoming {
+            incoming[host.index()].push(*link);
         }
         Model {
-            configs: Configs(configs),
+            pacers: vec![Pacer::default(); ports.links],
+            configs,
             senders: Ends::default(),
             receivers: Ends::default(),
-            pacers: vec![Pacer::default(); fabric.links.len()],
             incoming,
         }
     }
@@ -472,7 +470,7 @@ mod tests {
     fn started() -> (FakeHost, Model, Vec<Packet>) {
         let config = Ndp { initial_window: Derived::Given(4), ..Ndp::default() };
         let mut host = FakeHost::pair(10 * config.payload());
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         let packets = host.sends(&mut model, FLOW, 9);
         assert_eq!(numbers(&packets), [0, 1, 2, 3]);
@@ -540,7 +538,7 @@ mod tests {
             ..Ndp::default()
         };
         let mut host = FakeHost::pair(config.payload());
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         host.sends(&mut model, FLOW, 1);
         let mut at = Vec::new();
@@ -564,7 +562,7 @@ mod tests {
     fn requested_pulls_are_granted_once() {
         let config = Ndp { initial_window: Derived::Given(4), pull_ack: false, ..Ndp::default() };
         let mut host = FakeHost::pair(10 * config.payload());
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         let packets = host.sends(&mut model, FLOW, 9);
         let mut queued = Vec::new();

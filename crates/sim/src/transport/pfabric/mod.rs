@@ -22,13 +22,12 @@ use crate::derived::{Derived, Longest, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
-use crate::engine::contract::host::{Host, Start, Toward};
+use crate::engine::contract::host::{Host, Start};
 use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::problem::Problem;
 use crate::queue::pfabric::PfabricPort;
 use crate::queue::Feature;
-use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
 /// pFabric. Windows and timeout have to fit the network, from which they follow unless they are given.
@@ -225,7 +224,7 @@ impl Receiver {
             self.0.receive(id, number, len, kind == kind::LAST, cx);
         }
         let header = Header { kind: answer, number, seq: u64::from(self.0.next()), ..Header::default() };
-        cx.send_control(id, Toward::Sender, config.header_bytes.0 as u32, header);
+        cx.send_to_sender(id, config.header_bytes.0 as u32, header);
     }
 }
 
@@ -242,13 +241,13 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(configs: Vec<Pfabric>, fabric: &Fabric) -> Model {
+    pub(super) fn new(configs: Configs<Pfabric>) -> Model {
         Model {
-            configs: Configs(configs),
+            eager: vec![Vec::new(); configs.ports().hosts],
+            last: vec![ConnId::NONE; configs.ports().links],
+            configs,
             senders: Ends::default(),
             receivers: Ends::default(),
-            eager: vec![Vec::new(); fabric.hosts as usize],
-            last: vec![ConnId::NONE; fabric.links.len()],
         }
     }
 
@@ -393,7 +392,7 @@ mod tests {
             host_order,
             ..Pfabric::default()
         };
-        Model::new(vec![config], &host.fabric())
+        Model::new(host.configs(vec![config]))
     }
 
     /// Number of each packet, and the bytes that its flow lacks.
@@ -484,7 +483,7 @@ mod tests {
             remaining: Remaining::Unsent,
             ..Pfabric::default()
         };
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         assert_eq!(ranks(&host.sends(&mut model, FLOW, 9)), [(0, 5000), (1, 4000), (2, 3000)]);
     }

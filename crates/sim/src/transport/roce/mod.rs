@@ -29,7 +29,6 @@ use crate::ids::ConnId;
 use crate::problem::{Problem, within};
 use crate::queue::lossless::Lossless;
 use crate::queue::Feature;
-use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
 /// RoCEv2 with a congestion control of one's choice: go-back-N, and packets sent one by one at a rate.
@@ -187,10 +186,10 @@ pub struct Connections<C> {
 pub type Model = Connections<congestion::Model>;
 
 impl<C> Connections<C> {
-    pub(super) fn new(configs: Vec<impl Into<Roce>>, _fabric: &Fabric) -> Connections<C> {
+    pub(super) fn new(configs: Configs<impl Into<Roce>>) -> Connections<C> {
         let config = |roce: Roce| Config { signals: roce.congestion.signals(), roce };
-        let configs = configs.into_iter().map(|configured| config(configured.into())).collect();
-        Connections { configs: Configs(configs), senders: Ends::default(), receivers: Ends::default() }
+        let configs = configs.map(|configured| config(configured.into()));
+        Connections { configs, senders: Ends::default(), receivers: Ends::default() }
     }
 }
 
