@@ -10,6 +10,7 @@ pub mod delivery;
 pub mod frame;
 pub mod late;
 pub mod paced;
+pub mod priorities;
 pub mod profile;
 pub mod reassembly;
 pub mod rtt;
@@ -21,7 +22,7 @@ pub mod tagging;
 use self::frame::{Frame, udp_frame};
 pub use self::profile::{Framing, Needs, Profile, Signal};
 use crate::advice::{Advice, Unread};
-use crate::derived::{Longest, Values};
+use crate::derived::{Environment, Longest, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::controller::Order;
 use crate::engine::contract::credit::CLASSES;
@@ -134,6 +135,17 @@ fn audit_ranges(id: ConnId, conn: &Conn, received: u64, found: &mut dyn FnMut(St
     }
 }
 
+/// The same for all connections whose receivers have begun, given the bytes that each holds.
+fn audit_received(
+    conns: &[(ConnId, Conn)],
+    received: impl Fn(ConnId, &Conn) -> u64,
+    found: &mut dyn FnMut(String),
+) {
+    for (id, conn) in conns.iter().filter(|(_, conn)| conn.accepted()) {
+        audit_ranges(*id, conn, received(*id, conn), found);
+    }
+}
+
 /// The same for all connections of a transport, given a receiver's count of received bytes; and
 /// inconsistencies of senders' counters.
 fn audit_ends<S, R>(
@@ -143,10 +155,8 @@ fn audit_ends<S, R>(
     found: &mut dyn FnMut(String),
 ) {
     let ((senders, wrong), (receivers, received)) = (senders, receivers);
+    audit_received(conns, |id, _| received(receivers.get(id)), found);
     for (id, conn) in conns {
-        if conn.accepted() {
-            audit_ranges(*id, conn, received(receivers.get(*id)), found);
-        }
         if conn.sends_here()
             && let Some(wrong) = wrong(senders.get(*id))
         {
@@ -190,8 +200,8 @@ pub trait Settings {
     }
 
     /// Fields that the scenario leaves to the network, with their values.
-    fn derived(&self, longest: &Longest) -> Values {
-        let _ = longest;
+    fn derived(&self, environment: &Environment) -> Values {
+        let _ = environment;
         Vec::new()
     }
 

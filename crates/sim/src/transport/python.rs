@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Needs, Profile, Prototypes, Settings, audit_ranges};
+use super::{Needs, Profile, Prototypes, Settings, audit_received};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
@@ -400,8 +400,7 @@ impl Endpoint for Model {
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (id, conn) in conns.iter().filter(|(_, conn)| conn.accepted()) {
-            audit_ranges(*id, conn, self.own[usize::from(conn.config)].1.received(*id), found);
-        }
+        let received = |id, conn: &Conn| self.own[usize::from(conn.config)].1.received(id);
+        audit_received(conns, received, found);
     }
 }

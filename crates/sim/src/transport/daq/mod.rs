@@ -16,7 +16,7 @@ use self::sender::{LATE, RETRANSMIT, Sender};
 use super::delivery::Delivery;
 use super::late::LateFlow;
 use super::{Needs, Profile, Settings, audit_ends};
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::credit::{CLASSES, FULL_LOAD, LONG, SHORT};
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
@@ -153,18 +153,18 @@ impl Settings for Daq {
         std::array::from_fn(|class| (class == SHORT) == deadline)
     }
 
-    fn derived(&self, longest: &Longest) -> Values {
+    fn derived(&self, environment: &Environment) -> Values {
         const MOST: u64 = 1_000_000_000;
         let mut values = Vec::new();
         if self.initial_window == Derived::FromNetwork {
-            let window = Bytes((longest.bdp / 4).clamp(self.full(), MOST));
+            let window = Bytes((environment.longest.bdp / 4).clamp(self.full(), MOST));
             values.push(("initial_window".into(), json!(window)));
         }
         if self.target_queue == Derived::FromNetwork {
-            values.push(("target_queue".into(), json!(Bytes(longest.bdp.saturating_mul(4).min(MOST)))));
+            values.push(("target_queue".into(), json!(Bytes(environment.longest.bdp.saturating_mul(4).min(MOST)))));
         }
         if self.control_timeout == Derived::FromNetwork {
-            let timeout = longest.round_trips(10).max(CONTROL_TIMEOUT_LEAST);
+            let timeout = environment.longest.round_trips(10).max(CONTROL_TIMEOUT_LEAST);
             values.push(("control_timeout".into(), json!(timeout)));
         }
         values

@@ -18,10 +18,10 @@ use self::pacer::Pacer;
 use self::receiver::Receiver;
 use self::scores::PathPenalty;
 use self::sender::{BACKSTOP, Sender};
-use super::{Framing, Needs, Profile, Settings, audit_ranges};
+use super::{Framing, Needs, Profile, Settings, audit_received};
 use crate::advice::{self, Advice, Unread};
 use crate::balancer::per_packet::PerPacket;
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Longest, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
@@ -275,18 +275,18 @@ impl Settings for Ndp {
         ])
     }
 
-    fn derived(&self, longest: &Longest) -> Values {
+    fn derived(&self, environment: &Environment) -> Values {
         let mut values = Vec::new();
         if self.initial_window == Derived::FromNetwork {
-            let window = longest.packets(self.full_packet()).clamp(WINDOW_LEAST, 1_000_000);
+            let window = environment.longest.packets(self.full_packet()).clamp(WINDOW_LEAST, 1_000_000);
             values.push(("initial_window".into(), json!(window)));
         }
         if self.rto_min == Derived::FromNetwork {
-            values.push(("rto_min".into(), json!(longest.round_trips(3).max(RTO_MIN_LEAST))));
+            values.push(("rto_min".into(), json!(environment.longest.round_trips(3).max(RTO_MIN_LEAST))));
         }
         if self.rto_initial == Derived::FromNetwork {
             let least = RTO_INITIAL_LEAST.max(self.rto_min.given().unwrap_or_default());
-            values.push(("rto_initial".into(), json!(longest.round_trips(10).max(least))));
+            values.push(("rto_initial".into(), json!(environment.longest.round_trips(10).max(least))));
         }
         values
     }
@@ -452,9 +452,7 @@ impl Endpoint for Model {
                 found(format!("link {link}: pulls wait and no timer is set"));
             }
         }
-        for (id, conn) in conns.iter().filter(|(_, conn)| conn.accepted()) {
-            audit_ranges(*id, conn, self.receivers.get(*id).received(), found);
-        }
+        audit_received(conns, |id, _| self.receivers.get(id).received(), found);
     }
 }
 

@@ -18,7 +18,7 @@ use super::delivery::Delivery;
 use super::{Needs, Profile, Settings, audit_ends};
 use crate::advice::{self, Advice};
 use crate::balancer::per_packet::PerPacket;
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Longest, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
@@ -159,10 +159,10 @@ impl Settings for Pfabric {
         Vec::new()
     }
 
-    fn derived(&self, longest: &Longest) -> Values {
+    fn derived(&self, environment: &Environment) -> Values {
         let mut values = Vec::new();
         let most = self.max_window.given().unwrap_or(1_000_000);
-        let window = longest.packets(self.full_packet()).max(WINDOW_LEAST).min(most);
+        let window = environment.longest.packets(self.full_packet()).max(WINDOW_LEAST).min(most);
         let initial = self.initial_window.or(window);
         if self.initial_window == Derived::FromNetwork {
             values.push(("initial_window".into(), json!(initial)));
@@ -172,7 +172,7 @@ impl Settings for Pfabric {
             values.push(("max_window".into(), json!(most)));
         }
         if self.rto == Derived::FromNetwork {
-            values.push(("rto".into(), json!(longest.round_trips(3).max(RTO_LEAST))));
+            values.push(("rto".into(), json!(environment.longest.round_trips(3).max(RTO_LEAST))));
         }
         values
     }

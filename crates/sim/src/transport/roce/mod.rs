@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use self::congestion::{Begin, RateControl, Signals};
 use self::receiver::Receiver;
 use self::sender::{PACE, RETRANSMIT, Sender};
-use super::{Needs, Profile, Settings, audit_ranges};
+use super::{Needs, Profile, Settings, audit_received};
 use crate::advice::Advice;
 use crate::derived::Longest;
 use crate::engine::contract::conn::Conn;
@@ -239,9 +239,7 @@ impl<C: Begin> Endpoint for Connections<C> {
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (id, conn) in conns.iter().filter(|(_, conn)| conn.accepted()) {
-            audit_ranges(*id, conn, self.receivers.get(*id).received, found);
-        }
+        audit_received(conns, |id, _| self.receivers.get(id).received, found);
     }
 }
 

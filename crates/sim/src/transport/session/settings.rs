@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::partition::Partition;
 use crate::advice::{Advice, Unread};
 use crate::balancer::Balancer;
-use crate::derived::{Longest, Values};
+use crate::derived::{Environment, Longest, Values};
 use crate::engine::contract::packet::Packet;
 use crate::problem::{Problem, within};
 use crate::topology::Fabric;
@@ -195,8 +195,8 @@ impl<T: OverTcp> Settings for T {
         OverTcp::problems_on(self, fabric)
     }
 
-    fn derived(&self, longest: &Longest) -> Values {
-        below_tcp(self.tcp().derived(longest))
+    fn derived(&self, environment: &Environment) -> Values {
+        below_tcp(self.tcp().derived(environment))
     }
 
     fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {

@@ -8,7 +8,7 @@ use super::congestion::{Congestion, Window};
 use super::ecn::Echo;
 use super::{advice, kind};
 use crate::advice::{Advice, Unread};
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Longest, Values};
 use crate::engine::contract::packet::Packet;
 use crate::problem::{Problem, within};
 use crate::queue::drop_tail::DropTail;
@@ -335,13 +335,13 @@ impl Settings for Tcp {
         ])
     }
 
-    fn derived(&self, longest: &Longest) -> Values {
+    fn derived(&self, environment: &Environment) -> Values {
         if self.initial_window != Derived::FromNetwork {
             return Vec::new();
         }
         vec![(
             "initial_window".into(),
-            json!(longest.packets(self.full_packet()).clamp(WINDOW_LEAST, 1_000_000)),
+            json!(environment.longest.packets(self.full_packet()).clamp(WINDOW_LEAST, 1_000_000)),
         )]
     }
 
