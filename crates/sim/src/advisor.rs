@@ -17,7 +17,7 @@ use crate::routing::cycles;
 use crate::scenario::{Entry, Scenario};
 use crate::setup::Setup;
 use crate::topology::Fabric;
-use crate::transport::{Framing, Signal, Transport};
+use crate::transport::{Framing, Profile, Signal};
 
 /// Steps that it may take to look for a cycle of links: some milliseconds, which do for a fat-tree of 1,024 hosts.
 const CYCLE_STEPS: u64 = 2_000_000;
@@ -31,12 +31,12 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     if !scenario.run.advice {
         return found;
     }
-    let used = setup.transports.iter().zip(&setup.paths).zip(&setup.longest);
-    for ((transport, path), longest) in used {
+    let used = setup.transports.iter().zip(&setup.profiles).zip(&setup.paths).zip(&setup.longest);
+    for (((transport, profile), path), longest) in used {
         let path = format!("{path}.{}", transport.name());
         found.extend(transport.advice(&path, longest));
-        found.extend(buffer(&setup.queue, transport, longest));
-        found.extend(marking(&setup.queue, transport, longest, scenario.full_packet()));
+        found.extend(buffer(&setup.queue, profile, longest));
+        found.extend(marking(&setup.queue, profile, longest, scenario.full_packet()));
     }
     let all = setup.longest.iter().copied().fold(Longest::default(), Longest::or);
     found.extend(setup.queue.advice(&format!("queue.{}", setup.queue.name()), &all));
@@ -71,9 +71,10 @@ fn loads(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     let paths: Vec<String> = scenario.traffic.iter().map(path).collect();
     for (number, (entry, path)) in scenario.traffic.iter().zip(&paths).enumerate() {
         let Some(offered) = entry.arrivals.load() else { continue };
-        let transport = scenario.transport_of(entry);
-        let (taken, with) = match (&setup.controller, transport.framing()) {
-            (Some((controller, _)), _) if transport.needs_controller() => {
+        let served = usize::from(setup.carriers[number].transport);
+        let (transport, profile) = (&setup.transports[served], &setup.profiles[served]);
+        let (taken, with) = match (&setup.controller, profile.framing) {
+            (Some((controller, _)), _) if transport.needs().controller => {
                 let in_slots = if controller.takes(1) > 1 { "slots" } else { "frames" };
                 (controlled(scenario, setup, number, &**controller), in_slots)
             }
@@ -95,10 +96,10 @@ fn loads(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
 
 /// A port that holds less than a first window, or less than one flow needs to keep its link busy across a
 /// loss: a bandwidth-delay product (Villamizar and Song, 1994), if it adapts to losses.
-fn buffer(queue: &Queue, transport: &Transport, longest: &Longest) -> Option<Advice> {
-    let full = transport.full_packet();
-    let initial = transport.initial_burst().unwrap_or(0);
-    let adapts_to_losses = transport.window_adapts_to() == Some(Signal::Losses);
+fn buffer(queue: &Queue, profile: &Profile, longest: &Longest) -> Option<Advice> {
+    let full = profile.full_packet;
+    let initial = profile.initial_burst.unwrap_or(0);
+    let adapts_to_losses = profile.window_signal == Some(Signal::Losses);
     let packets = queue.most_packets(full)?;
     let path = format!("queue.{}.limit", queue.name());
     let holds = format!("{packets} packets, {},", size(packets * full));
@@ -128,8 +129,8 @@ fn buffer(queue: &Queue, transport: &Transport, longest: &Longest) -> Option<Adv
 }
 
 /// A threshold of marks below that at which a link stays busy: DCTCP's K > C RTT / 7 (RFC 8257, section 4.1).
-fn marking(queue: &Queue, transport: &Transport, longest: &Longest, full_packet: u64) -> Option<Advice> {
-    let reacts = transport.window_adapts_to() == Some(Signal::Marks);
+fn marking(queue: &Queue, profile: &Profile, longest: &Longest, full_packet: u64) -> Option<Advice> {
+    let reacts = profile.window_signal == Some(Signal::Marks);
     let (threshold, derives) = queue.marks_above()?;
     let room = match threshold {
         Limit::Packets(packets) => u64::from(packets) * full_packet,
@@ -231,6 +232,7 @@ mod tests {
     use crate::advice::tests::FABRIC;
     use crate::checked::Checked;
     use crate::scenario::{Format, no_files};
+    use crate::transport::Settings;
     use crate::transport::tcp::Tcp;
 
     fn tcp(fields: serde_json::Value) -> Tcp {
@@ -242,13 +244,13 @@ mod tests {
         let queue = |packets: u32| {
             Queue::deserialize(&json!({"drop-tail": {"limit": {"packets": packets}}})).expect("a queue")
         };
-        let newreno = Transport::from(Tcp::default());
+        let newreno = Tcp::default().profile();
         let told = |packets| buffer(&queue(packets), &newreno, &FABRIC).map(|advice| advice.write);
         assert_eq!(told(9), Some("queue.drop-tail.limit = { full-packets = 10 }".into()));
         // 154 KB are 102.7 packets; 95 % of them 97.5.
         assert_eq!(told(97), Some("queue.drop-tail.limit = { full-packets = 103 }".into()));
         assert_eq!(told(98), None);
-        let dctcp = Transport::from(tcp(json!({"congestion": {"dctcp": {}}})));
+        let dctcp = tcp(json!({"congestion": {"dctcp": {}}})).profile();
         assert_eq!(buffer(&queue(97), &dctcp, &FABRIC), None);
         // Marks keep its queue short: it needs room for an initial window of 10 packets, and no more.
         assert_eq!(buffer(&queue(10), &dctcp, &FABRIC), None);
@@ -261,12 +263,12 @@ mod tests {
         let queue = |packets: u32| {
             Queue::deserialize(&json!({"ecn": {"threshold": {"packets": packets}}})).expect("a queue")
         };
-        let dctcp = Transport::from(tcp(json!({"congestion": {"dctcp": {}}})));
+        let dctcp = tcp(json!({"congestion": {"dctcp": {}}})).profile();
         // 154 KB / 7 are 14.7 packets; 95 % of them 13.9.
         let advice = marking(&queue(13), &dctcp, &FABRIC, 1500).expect("13 packets");
         assert_eq!(advice.write, "queue.ecn.threshold = \"derived\"");
         assert_eq!(marking(&queue(14), &dctcp, &FABRIC, 1500), None);
-        assert_eq!(marking(&queue(13), &Transport::from(Tcp::default()), &FABRIC, 1500), None);
+        assert_eq!(marking(&queue(13), &Tcp::default().profile(), &FABRIC, 1500), None);
     }
 
     #[test]

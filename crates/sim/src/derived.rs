@@ -1,7 +1,8 @@
 //! Fields that a scenario gives or leaves to the network: windows, timeouts and thresholds that fit one network only.
 //!
 //! Such a field is a value or a word, `"bdp"` for windows and `"derived"` for the rest. [`settle`] puts
-//! values in the place of words when a run is set up; they follow from [`Longest`], the paths of the network.
+//! values in the place of words when a run is set up; they follow from the [`Environment`], the paths of the network and
+//! the traffic.
 //! The members of the lists compute the values, each with its source (`derived` of their `Settings`).
 
 use std::borrow::Cow;
@@ -12,8 +13,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::ids::NodeId;
+use crate::random::{Purpose, Stream};
 use crate::routing::Routes;
 use crate::topology::Fabric;
+use crate::traffic::Demand;
 use crate::units::{Bytes, Rate, SECOND, Time};
 
 /// A value, or the word that leaves it to the network.
@@ -100,6 +103,33 @@ impl<T: JsonSchema + Derivable> JsonSchema for Derived<T> {
         json_schema!({
             "anyOf": [generator.subschema_for::<T>(), { "type": "string", "const": T::WORD }],
         })
+    }
+}
+
+/// The network and the traffic of a member, from which its fields may follow.
+#[derive(Clone, Debug)]
+pub struct Environment<'a> {
+    /// The longest paths, to the packets of the transport.
+    pub longest: Longest,
+    /// The traffic entries that it carries, each with the number of its flows.
+    pub demands: Vec<(&'a Demand, u64)>,
+}
+
+/// Draws that stand for the sizes of an entry's flows: of heavy tails, too, the mean is within some percent.
+const SIZES_DRAWN: u64 = 1_000_000;
+
+impl Environment<'_> {
+    /// Sizes of flows, each with the number of flows that it stands for: draws of each entry's distribution, by streams
+    /// that do not depend on the seed, so that the replicas of a run derive the same. Flows without an end have no size.
+    pub fn sizes(&self) -> Vec<(u64, f64)> {
+        let of = |(index, (demand, flows)): (usize, &(&Demand, u64))| {
+            let draws = if demand.sizes.endless() { 0 } else { SIZES_DRAWN };
+            let stream = Stream::new(0, 0, Purpose::Sizes, index as u64);
+            let sizes: Vec<u64> = demand.sizes.draws(stream).take(draws as usize).collect();
+            let weight = *flows as f64 / sizes.len().max(1) as f64;
+            sizes.into_iter().map(move |size| (size, weight))
+        };
+        self.demands.iter().enumerate().flat_map(of).collect()
     }
 }
 

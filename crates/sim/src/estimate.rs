@@ -18,7 +18,7 @@ use crate::scenario::Scenario;
 use crate::setup::Setup;
 use crate::topology::Fabric;
 use crate::traffic::{self, FLOWS_MAX, Flow};
-use crate::transport::Transport;
+use crate::transport::Profile;
 use crate::units::{SECOND, Time};
 
 /// A sender's memory for a packet of its window.
@@ -126,11 +126,11 @@ pub fn least(scenario: &Scenario, fabric: &Fabric) -> u64 {
 /// then there are retransmissions, and timeouts, which the estimate leaves out, and a run takes more than it says.
 pub fn is_least(scenario: &Scenario, setup: &Setup) -> bool {
     let Some(holds) = setup.queue.most_packets(scenario.full_packet()) else { return false };
-    let transports = setup.transports.iter().zip(&setup.longest);
-    let bursts: Vec<Option<(u64, u64, Time)>> = transports
-        .map(|(transport, longest)| {
-            let burst = transport.initial_burst().or(transport.most_under_way())?;
-            Some((burst, transport.framing()?.payload.max(1), longest.round_trip))
+    let profiles = setup.profiles.iter().zip(&setup.longest);
+    let bursts: Vec<Option<(u64, u64, Time)>> = profiles
+        .map(|(profile, longest)| {
+            let burst = profile.initial_burst.or(profile.in_flight_max)?;
+            Some((burst, profile.framing?.payload.max(1), longest.round_trip))
         })
         .collect();
     // By receiver: when the first of the flows began that begin within a round trip, and their packets.
@@ -306,20 +306,20 @@ struct Shape {
 
 impl Shape {
     fn of(scenario: &Scenario, setup: &Setup) -> Shape {
-        let transports = setup.carriers.iter().map(|carrier| &setup.transports[carrier.transport as usize]);
-        let payload = |transport: &Transport| match transport.framing() {
+        let profiles = setup.carriers.iter().map(|carrier| &setup.profiles[carrier.transport as usize]);
+        let payload = |profile: &Profile| match profile.framing {
             Some(framing) => framing.payload,
-            None => transport.full_packet() / 2,
+            None => profile.full_packet / 2,
         };
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let full_packet = scenario.full_packet();
         let windows: Option<Vec<f64>> =
-            transports.clone().map(|transport| transport.most_under_way().map(|most| most as f64)).collect();
+            profiles.clone().map(|profile| profile.in_flight_max.map(|most| most as f64)).collect();
         Shape {
-            payload: mean(transports.clone().map(|transport| payload(transport) as f64).collect()).max(1.0),
+            payload: mean(profiles.clone().map(|profile| payload(profile) as f64).collect()).max(1.0),
             full_packet: full_packet as f64,
-            answers: mean(transports.clone().map(|transport| transport.answers()).collect()),
-            connections: mean(transports.map(|transport| 1.0 + transport.subflows() as f64).collect()),
+            answers: mean(profiles.clone().map(|profile| profile.answers_per_packet).collect()),
+            connections: mean(profiles.map(|profile| 1.0 + profile.subflows as f64).collect()),
             window: windows.map(mean),
             queue: setup.queue.most_packets(full_packet).map(|most| most as f64),
             links: mean_links(setup),

@@ -33,7 +33,7 @@ pub struct EntryFeatures {
     /// The transport's name in scenarios.
     pub transport: &'static str,
     /// The transport's needs from queues.
-    pub needs: &'static [Feature],
+    pub needs: Vec<Feature>,
     /// Whether its packets are ECN-capable.
     pub ecn_capable: bool,
     /// Whether it retransmits lost packets.
@@ -50,12 +50,13 @@ impl Features {
         let moves = setup.faults.moves_paths(&setup.fabric);
         let entry = |entry| {
             let transport = scenario.transport_of(entry);
+            let profile = transport.profile();
             let features = EntryFeatures {
                 transport: transport.name(),
-                needs: transport.needs(),
-                ecn_capable: transport.ecn_capable(),
-                retransmits: transport.retransmits(),
-                one_path: scenario.balancer_of(entry).one_path() && transport.subflows() == 0 && !moves,
+                needs: transport.needs().features,
+                ecn_capable: profile.ecn_capable,
+                retransmits: profile.retransmits,
+                one_path: scenario.balancer_of(entry).one_path() && profile.subflows == 0 && !moves,
             };
             (entry.name.clone(), features)
         };

@@ -85,11 +85,12 @@ impl<'a> Ideals<'a> {
     /// The flow's, in picoseconds; `None` if its transport cuts flows into packets of random lengths and does
     /// not give these.
     pub fn ideal_fct(&mut self, flow: &Flow) -> Option<u64> {
-        let Setup { fabric, routes, carriers, transports, .. } = self.setup;
+        let Setup { fabric, routes, carriers, transports, profiles, .. } = self.setup;
         let carrier = &carriers[flow.entry as usize];
         let transport = &transports[carrier.transport as usize];
-        let full = Framing { payload: transport.full_packet(), header: 0, pad_last: false };
-        let framing = transport.framing();
+        let profile = &profiles[carrier.transport as usize];
+        let full = Framing { payload: profile.full_packet, header: 0, pad_last: false };
+        let framing = profile.framing;
         let own =
             || transport.packets(flow.size, Stream::new(self.seed, self.replica, Purpose::Packets, flow.key));
         let packets = if framing.is_some() { None } else { Some(own()?) };
@@ -120,11 +121,11 @@ fn place(fabric: &Fabric, routes: &Routes, host: NodeId) -> Place {
 
 impl Way {
     fn new<'r>(setup: &Setup, flow: &Flow, framing: Framing, reach: impl FnOnce() -> &'r Reach) -> Way {
-        let Setup { fabric, routes, carriers, transports, balancers, .. } = setup;
+        let Setup { fabric, routes, carriers, profiles, balancers, .. } = setup;
         let carrier = &carriers[flow.entry as usize];
         let sprayed =
             matches!(balancers[carrier.balancer as usize], Balancer::PerPacket(_) | Balancer::Permuted(_));
-        let subflows = transports[carrier.transport as usize].subflows().max(1);
+        let subflows = profiles[carrier.transport as usize].subflows.max(1);
         let levels = levels(fabric, routes, flow.src, flow.dst);
         let most = if sprayed { u64::MAX } else { subflows };
         let packet = framing.payload + framing.header;

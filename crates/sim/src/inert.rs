@@ -52,7 +52,7 @@ fn members(scenario: &Scenario) -> Vec<Advice> {
     }
     if let Some(queue) = &scenario.queue {
         found.extend(unread("queue", queue.name(), queue, queue.unread()));
-        if scenario.traffic.iter().all(|entry| !scenario.transport_of(entry).ecn_capable()) {
+        if scenario.traffic.iter().all(|entry| !scenario.transport_of(entry).profile().ecn_capable) {
             found.extend(marks(queue));
         }
     }
@@ -197,7 +197,7 @@ fn priority(scenario: &Scenario, entry: &Entry) -> Option<Advice> {
     let given = |message: String, write: String| {
         Some(Advice { path: format!("traffic.{}.priority", entry.name), message, write })
     };
-    if let Some(controller) = scenario.controller.as_ref().filter(|_| transport.needs_controller()) {
+    if let Some(controller) = scenario.controller.as_ref().filter(|_| transport.needs().controller) {
         let at = format!("controller.{}", controller.name());
         let Some((field, weights)) = controller.weights() else {
             return given(
@@ -215,7 +215,7 @@ fn priority(scenario: &Scenario, entry: &Entry) -> Option<Advice> {
             None
         };
     }
-    if !transport.reads_priority() {
+    if !transport.needs().priority {
         let ports =
             format!("traffic.{}.class = {}, with queue = \"strict-priority\"", entry.name, entry.priority);
         let at = format!("{}.{}", scenario.transport_path(entry), transport.name());
@@ -262,7 +262,7 @@ fn one_class(scenario: &Scenario, queue: &Queue) -> Option<Advice> {
     let mut classes = BTreeSet::new();
     for entry in &scenario.traffic {
         let transport = scenario.transport_of(entry);
-        if transport.classifies_by().is_some() || matches!(transport, Transport::PythonTransport(_)) {
+        if transport.profile().class_field.is_some() || matches!(transport, Transport::PythonTransport(_)) {
             return None;
         }
         classes.insert(entry.class.unwrap_or(0));

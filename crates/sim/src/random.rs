@@ -63,7 +63,7 @@ pub enum Purpose {
 }
 
 /// A SplitMix64 stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stream(u64);
 
 const WEYL: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -85,6 +85,11 @@ impl Rate {
         Time(picobits.div_ceil(u128::from(self.0)) as u64)
     }
 
+    /// Picoseconds that so many bytes take on average.
+    pub fn mean_transmission(self, bytes: f64) -> f64 {
+        bytes * 8.0 / self.0 as f64 * SECOND as f64
+    }
+
     /// Picoseconds for each byte, if that is a whole number (100 Gbps: 80, 10 Gbps: 800).
     pub fn whole_ps_per_byte(self) -> Option<u32> {
         let picobits = 8 * SECOND;

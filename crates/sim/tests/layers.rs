@@ -274,6 +274,56 @@ fn members_read_the_contracts_alone() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Names that a transport's author has to know before the first line of code.
+const IMPORTS_MOST: usize = 20;
+
+/// The names that a source imports, outside of tests; of a list of names that is left to `*`, the star.
+fn imported(source: &str) -> Vec<String> {
+    let code = without_tests(&code(source));
+    let statements = code.split(';').filter_map(|statement| {
+        let statement = statement.trim_start();
+        statement.strip_prefix("use ").or_else(|| statement.strip_prefix("pub use "))
+    });
+    let ends = statements.flat_map(|paths| paths.split([',', '{', '}']).filter(|path| !path.ends_with("::")));
+    let last = |path: &str| path.rsplit([':', ' ']).next().unwrap_or_default().trim().to_string();
+    ends.map(|path| last(path.trim())).filter(|name| !name.is_empty()).collect()
+}
+
+/// The first Rust file that a how-to has its reader write.
+fn first_file(page: &str) -> &str {
+    let start = page.find("```rust file=").expect("a how-to with a file");
+    let body = &page[start + page[start..].find('\n').expect("a line") + 1..];
+    &body[..body.find("\n```").expect("its end")]
+}
+
+#[test]
+fn a_transport_imports_few_names() {
+    let read = |path: PathBuf| std::fs::read_to_string(path).expect("a text");
+    let datagram = read(sources().join("transport/datagram.rs"));
+    let page = read([env!("CARGO_MANIFEST_DIR"), "../../docs/how-to/own-transport.md"].iter().collect());
+    for (what, source) in [("the shortest transport", &datagram[..]), ("the how-to", first_file(&page))] {
+        let names = imported(source);
+        assert!(!names.iter().any(|name| name == "*"), "{what} hides names behind a star: {names:?}");
+        assert!(names.len() <= IMPORTS_MOST, "{what} imports {} names: {names:?}", names.len());
+    }
+}
+
+#[test]
+fn imported_names_are_counted() {
+    let source = "
+        //! use nothing::Of::This;
+        use std::fmt;
+        use crate::{ids::{NodeId, LinkId}, queue::Queue as Port};
+        pub use self::parts::*;
+        fn f() {}
+        #[cfg(test)]
+        mod tests { use super::Hidden; }
+    ";
+    assert_eq!(imported(source), ["fmt", "NodeId", "LinkId", "Port", "*"]);
+    let twice = |most: usize| (0..most).map(|n| format!("use crate::ids::Name{n};\n")).collect::<String>();
+    assert_eq!(imported(&twice(IMPORTS_MOST + 1)).len(), IMPORTS_MOST + 1);
+}
+
 #[test]
 fn a_use_of_a_room_above_is_found() {
     let source = "use crate::engine::data::packet::Packet;\nuse crate::engine::{network::Network, data};\nfn f() { crate::engine::run::go() }";

@@ -10,7 +10,7 @@ pub mod kind;
 
 use self::gains::Gains;
 use crate::advice::Unread;
-use crate::derived::{Longest, Values};
+use crate::derived::{Environment, Values};
 use crate::engine::contract::agent::{AgentContext, PortAgent};
 use crate::engine::contract::numbers::Numbers;
 use crate::engine::contract::packet::{Packet, Record};
@@ -81,8 +81,8 @@ pub trait Settings {
     }
 
     /// Fields that the scenario leaves to the network, with their values.
-    fn derived(&self, longest: &Longest) -> Values {
-        let _ = longest;
+    fn derived(&self, environment: &Environment) -> Values {
+        let _ = environment;
         Vec::new()
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::gains::Gains;
 use super::interval::{self, Intervals};
 use super::{Build, Settings};
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Values};
 use crate::engine::contract::agent::{AgentContext, PortAgent};
 use crate::engine::contract::packet::{Packet, Record};
 use crate::normal;
@@ -79,8 +79,8 @@ impl Settings for RcpPort {
         Some(Gains { alpha: self.alpha, beta: self.beta, interval: None })
     }
 
-    fn derived(&self, longest: &Longest) -> Values {
-        interval::derived(&[("initial_rtt", self.initial_rtt), ("timeslot", self.timeslot)], longest)
+    fn derived(&self, environment: &Environment) -> Values {
+        interval::derived(&[("initial_rtt", self.initial_rtt), ("timeslot", self.timeslot)], &environment.longest)
     }
 }
 

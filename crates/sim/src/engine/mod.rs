@@ -30,7 +30,8 @@
 //!     out.
 //! 10. next hop: from *wire* on again, at each switch. A dropped packet leaves the arena, and its sender gets no notice.
 //! 11. receiver: `receive` takes it out of the arena and calls `at_receiver`, for a connection's first one `accept` before.
-//! 12. ACK: the receiver's `cx.send_control` makes a packet as any other, which its port sends ahead of data: *queue* again.
+//! 12. ACK: the receiver's `cx.send_to_sender` makes a packet as any other, which its port sends ahead of data: *queue*
+//!     again.
 //! 13. sender: `receive` calls `at_sender` with the ACK; the window opens, and the transport asks for its next *turn*.
 //! 14. timer: it has one event (`contract/host.rs`). Without an ACK in time, the transport's `timer` asks for a *turn* to
 //!     retransmit.

@@ -10,8 +10,8 @@ use crate::engine::contract::packet::{Packet, flag};
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::topology::Fabric;
 use crate::traffic::window::Window;
-use crate::transport::Transport;
 use crate::transport::frame::Frame;
+use crate::transport::{Profile, Transport};
 use crate::units::Time;
 
 /// Capture of packets: a file for each cable.
@@ -110,11 +110,11 @@ impl Captor {
     }
 
     /// Captured packets, by cable; also of chosen cables that no packet crossed. `transport_of` gives the transport of
-    /// a model's configuration, `classed` says whether packets of a flow have classes.
+    /// a model's configuration with its profile, `classed` says whether packets of a flow have classes.
     pub fn into_cables<'t>(
         self,
         fabric: &Fabric,
-        transport_of: impl Fn(u8, u8) -> &'t Transport,
+        transport_of: impl Fn(u8, u8) -> (&'t Transport, &'t Profile),
         classed: impl Fn(FlowId) -> bool,
     ) -> Vec<Cable> {
         let is_chosen = |cable: &usize| self.chosen[2 * cable] || self.chosen[2 * cable + 1];
@@ -127,7 +127,7 @@ impl Captor {
             cables.push(Cable { ends, link: LinkId(2 * cable as u32), packets: Vec::new() });
         }
         for Seen { at, link, flow, subflow, src, forward, config, packet } in self.seen {
-            let transport = transport_of(packet.transport, config);
+            let (transport, profile) = transport_of(packet.transport, config);
             cables[place[link.index() / 2]].packets.push(Captured {
                 at,
                 src,
@@ -136,7 +136,7 @@ impl Captor {
                 subflow,
                 forward,
                 hops: packet.hops,
-                ip_bytes: packet.size.saturating_sub(transport.link_bytes() as u32),
+                ip_bytes: packet.size.saturating_sub(profile.link_bytes as u32),
                 ecn: match (packet.has(flag::CE), packet.has(flag::ECN_CAPABLE)) {
                     (true, _) => 0b11,
                     (false, true) => 0b10,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Build, Feature, Limit, Settings};
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Values};
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::contract::ring::Ring;
 use crate::engine::contract::rules::BufferLimit;
@@ -72,7 +72,7 @@ impl Settings for Codel {
         vec![Problem::new("target", format!("{} is above interval, {}", self.target, self.interval))]
     }
 
-    fn derived(&self, _longest: &Longest, full_packet: u64) -> Values {
+    fn derived(&self, _environment: &Environment, full_packet: u64) -> Values {
         match self.max_packet {
             Derived::FromNetwork => vec![("max_packet".into(), json!(Bytes(full_packet)))],
             Derived::Given(_) => Vec::new(),

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::fifo::Fifo;
 use super::{Build, Feature, Limit, Settings};
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Longest, Values};
 use crate::engine::contract::rules::Rules;
 use crate::units::Rate;
 
@@ -89,9 +89,9 @@ impl Settings for Ecn {
         (feature == Feature::Ecn).then_some("threshold")
     }
 
-    fn derived(&self, longest: &Longest, full_packet: u64) -> Values {
+    fn derived(&self, environment: &Environment, full_packet: u64) -> Values {
         let packets =
-            threshold_busy(longest, full_packet).max(threshold_least(longest.rate)).min(1_000_000_000);
+            threshold_busy(&environment.longest, full_packet).max(threshold_least(environment.longest.rate)).min(1_000_000_000);
         match self.threshold {
             Derived::FromNetwork => vec![("threshold".into(), json!(Limit::Packets(packets)))],
             Derived::Given(_) => Vec::new(),

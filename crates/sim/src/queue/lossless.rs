@@ -13,7 +13,7 @@ use super::ecn::MarkOn;
 use super::waiting::Waiting;
 use super::{Build, Feature, Settings};
 use crate::advice::{Advice, size};
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Longest, Values};
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::contract::gate::{CLASSES, FRAME_BYTES, Gate, Stops, Thresholds, class_of};
 use crate::ids::{LinkId, PacketId};
@@ -156,8 +156,8 @@ impl Settings for Lossless {
     }
 
     /// None is put on the wrong side of one that is given.
-    fn derived(&self, longest: &Longest, _full_packet: u64) -> Values {
-        let [xoff, kmin, kmax] = Lossless::fitting(longest.rate);
+    fn derived(&self, environment: &Environment, _full_packet: u64) -> Values {
+        let [xoff, kmin, kmax] = Lossless::fitting(environment.longest.rate);
         let mut values = Vec::new();
         if self.xoff == Derived::FromNetwork {
             values.push(("xoff".into(), json!(xoff.max(self.xon.unwrap_or_default()))));

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::advice::{Advice, Unread};
-use crate::derived::{Derivable, Longest, Values};
+use crate::derived::{Derivable, Environment, Longest, Values};
 use crate::engine::contract::credit::{CLASSES, Credits};
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::contract::gate::Thresholds;
@@ -120,8 +120,8 @@ pub trait Settings {
     }
 
     /// Fields that the scenario leaves to the network, with their values, given the size of a full packet.
-    fn derived(&self, longest: &Longest, full_packet: u64) -> Values {
-        let _ = (longest, full_packet);
+    fn derived(&self, environment: &Environment, full_packet: u64) -> Values {
+        let _ = (environment, full_packet);
         Vec::new()
     }
 

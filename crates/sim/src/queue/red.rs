@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Values};
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::contract::rules::Rules;
 use crate::ids::PacketId;
@@ -102,7 +102,7 @@ impl Settings for Red {
         vec![Problem::new("max_threshold", format!("{max} is below min_threshold, {min}"))]
     }
 
-    fn derived(&self, _longest: &Longest, full_packet: u64) -> Values {
+    fn derived(&self, _environment: &Environment, full_packet: u64) -> Values {
         match self.idle_packet {
             Derived::FromNetwork => vec![("idle_packet".into(), json!(Bytes(full_packet)))],
             Derived::Given(_) => Vec::new(),

@@ -67,7 +67,7 @@ pub(super) fn check(document: &Value, found: &[Problem], admit: &Admit) -> (Vec<
         problems.extend(draft.routing(fabric));
         problems.extend(draft.answers(fabric));
         problems.extend(draft.too_long(fabric, &transports));
-        let asks = |transport: &Transport| transport.needs().contains(&Feature::Telemetry);
+        let asks = |transport: &Transport| transport.needs().features.contains(&Feature::Telemetry);
         problems.extend(draft.telemetry(fabric, asks));
         problems.extend(draft.faults(fabric));
         problems.extend(draft.observe(fabric));
@@ -122,7 +122,7 @@ fn agreement(transports: &[Chosen]) -> Vec<Problem> {
         let name = chosen.transport.name();
         let Some(first) = used[..place].iter().find(|other| other.transport.name() == name) else { continue };
         for ((field, own), (_, shared)) in
-            chosen.transport.of_host().into_iter().zip(first.transport.of_host())
+            chosen.transport.profile().host_fields.into_iter().zip(first.transport.profile().host_fields)
         {
             if own != shared {
                 let at = join(&join(&chosen.path, name), field);
@@ -204,19 +204,14 @@ impl<'a> Draft<'a> {
         let named = |chosen: &Chosen| join(&chosen.path, chosen.transport.name());
         let Some(value) = self.document.get("queue").filter(|value| !value.is_null()) else {
             let Some(first) = used.first() else { return Vec::new() };
-            let differs = |chosen: &&&Chosen| {
-                chosen.transport.recommended_queue() != first.transport.recommended_queue()
-            };
+            let differs =
+                |chosen: &&&Chosen| chosen.transport.profile().queue != first.transport.profile().queue;
             let Some(other) = used.iter().find(differs) else { return Vec::new() };
             let recommends = |chosen| {
-                format!(
-                    "{} recommends {}",
-                    named(chosen),
-                    list([chosen.transport.recommended_queue().name()])
-                )
+                format!("{} recommends {}", named(chosen), list([chosen.transport.profile().queue.name()]))
             };
             let message = format!("is missing; {}, {}: name one", recommends(first), recommends(other));
-            let needs: Vec<_> = used.iter().flat_map(|chosen| chosen.transport.needs()).copied().collect();
+            let needs: Vec<_> = used.iter().flat_map(|chosen| chosen.transport.needs().features).collect();
             let fits = format!("{} would do for both", list(queues_with(&needs)));
             return vec![Problem::new("queue", message).with_hint((!needs.is_empty()).then_some(fits))];
         };
@@ -224,7 +219,7 @@ impl<'a> Draft<'a> {
         let mut problems = own("queue", queue.name(), value, queue.problems());
         for chosen in used {
             let lacks = |need: &&Feature| !has(&queue, **need);
-            for need in chosen.transport.needs().iter().filter(lacks) {
+            for need in chosen.transport.needs().features.iter().filter(lacks) {
                 let message =
                     format!("\"{}\" has no {}, which {} needs", queue.name(), need.name(), named(chosen));
                 let hint = format!("use {}", list(queues_with(&[*need])).replace(", ", " or "));
@@ -239,7 +234,7 @@ impl<'a> Draft<'a> {
         let at = |chosen: &Chosen| join(&chosen.path, chosen.transport.name());
         let needs = transports.iter().filter(|chosen| chosen.used);
         let needs: Vec<_> =
-            needs.filter_map(|chosen| Some((at(chosen), chosen.transport.agent()?))).collect();
+            needs.filter_map(|chosen| Some((at(chosen), chosen.transport.needs().agent?))).collect();
         let mut problems = Vec::new();
         if let Some((first, needed)) = needs.first() {
             let other = needs.iter().find(|(_, agent)| agent.name() != needed.name());
@@ -272,9 +267,9 @@ impl<'a> Draft<'a> {
         let mut branches = None;
         let problem = |(path, entry): (String, &'a Value)| {
             let (_, transport) = self.transport_of(&path, entry)?;
-            let recommended = transport.agent()?;
+            let recommended = transport.needs().agent?;
             let (at, balancer) = self.balancer_of(&path, entry);
-            let balancer = balancer.unwrap_or_else(|| transport.recommended_balancer());
+            let balancer = balancer.unwrap_or_else(|| transport.profile().balancer);
             let name = recommended.name();
             let backwards = "routing.balancer.nix = { answers = \"backwards\" }";
             if !balancer.one_path() {
@@ -305,7 +300,7 @@ impl<'a> Draft<'a> {
     fn agent_in_use(&self, transports: &[Chosen<'a>]) -> Option<(Agent, String)> {
         let used = transports.iter().filter(|chosen| chosen.used);
         let (chosen, recommended) =
-            used.filter_map(|chosen| Some((chosen, chosen.transport.agent()?))).next()?;
+            used.filter_map(|chosen| Some((chosen, chosen.transport.needs().agent?))).next()?;
         let given = match self.document.get("agent").filter(|value| !value.is_null()) {
             Some(value) => self.part::<Agent>("agent", Some(value))?.1,
             None => recommended,
@@ -393,7 +388,7 @@ impl<'a> Draft<'a> {
             let (at, transport) = self.transport_of(&path, entry)?;
             let (most, room, at) = room(&join(&at, transport.name()), &transport)?;
             let (balancer_at, balancer) = self.balancer_of(&path, entry);
-            let balancer = balancer.unwrap_or_else(|| transport.recommended_balancer());
+            let balancer = balancer.unwrap_or_else(|| transport.profile().balancer);
             let longest = balancer.links_most(links);
             if longest as usize <= most {
                 return None;
@@ -422,7 +417,7 @@ impl<'a> Draft<'a> {
             else {
                 return Vec::new();
             };
-            let Some(field) = transport.for_deadlines() else { continue };
+            let Some(field) = transport.needs().deadlines else { continue };
             let field = join(&join(&at, transport.name()), field);
             let has = demands.1.deadline.is_some() || demands.1.deadlines.is_some();
             match asks.iter_mut().find(|(known, ..)| *known == transport) {
@@ -462,7 +457,7 @@ impl<'a> Draft<'a> {
             let at = join(&path, "connection");
             let (value, connection) = self.part::<Connection>(&at, entry.get("connection"))?;
             let (_, transport) = self.transport_of(&path, entry)?;
-            if connection == Connection::New || transport.keeps() {
+            if connection == Connection::New || transport.profile().keeps {
                 return None;
             }
             let name = transport.name();
@@ -478,7 +473,7 @@ impl<'a> Draft<'a> {
         let problem = |(path, entry): (String, &'a Value)| {
             let (_, own) = self.part::<Entry>(&path, Some(entry))?;
             let (at, transport) = self.transport_of(&path, entry)?;
-            if !own.sizes.endless() || transport.endless() {
+            if !own.sizes.endless() || transport.profile().endless {
                 return None;
             }
             let message = format!(
@@ -495,9 +490,8 @@ impl<'a> Draft<'a> {
     fn paths(&self) -> Vec<Problem> {
         let problem = |(path, entry): (String, &'a Value)| {
             let (at, transport) = self.transport_of(&path, entry)?;
-            let balancer =
-                self.balancer_of(&path, entry).1.unwrap_or_else(|| transport.recommended_balancer());
-            let field = transport.chooses_paths().filter(|_| !balancer.leaves_paths())?;
+            let balancer = self.balancer_of(&path, entry).1.unwrap_or_else(|| transport.profile().balancer);
+            let field = transport.needs().paths.filter(|_| !balancer.leaves_paths())?;
             let message =
                 format!("needs a balancer that leaves paths to the sender, not \"{}\"", balancer.name());
             let hint = Some("use routing.balancer = \"permuted\"".to_string());
@@ -612,7 +606,7 @@ impl<'a> Draft<'a> {
                 entry.get("name").and_then(Value::as_str) == Some(lost.traffic.as_str())
             })?;
             let (at, transport) = self.transport_of(&path, entry)?;
-            let field = join(&join(&at, transport.name()), transport.queues_at_hosts()?);
+            let field = join(&join(&at, transport.name()), transport.needs().host_queues?);
             let message = format!(
                 "the packets of \"{}\" have no number on the wire: under {field} their host's port may drop some before",
                 lost.traffic
@@ -648,7 +642,8 @@ impl<'a> Draft<'a> {
 
 /// The names of the transports whose connections can be kept.
 fn transports_that_keep() -> Vec<&'static str> {
-    let keeps = |name: &str| Transport::deserialize(&json!({ name: {} })).is_ok_and(|own| own.keeps());
+    let keeps =
+        |name: &str| Transport::deserialize(&json!({ name: {} })).is_ok_and(|own| own.profile().keeps);
     Transport::NAMES.iter().copied().filter(|name| keeps(name)).collect()
 }
 

@@ -13,16 +13,14 @@ impl<'a> Draft<'a> {
         let named = self.document.get("queue").filter(|value| !value.is_null());
         let queue = match named {
             Some(value) => self.part::<Queue>("queue", Some(value)).map(|(_, queue)| queue),
-            None => {
-                transports.iter().find(|chosen| chosen.used).map(|used| used.transport.recommended_queue())
-            }
+            None => transports.iter().find(|chosen| chosen.used).map(|used| used.transport.profile().queue),
         };
         let own_places = queue.filter(|queue| queue.offers().contains(&Feature::Credits));
         let problem = |(path, value): (String, &'a Value)| {
             let (_, entry) = self.part::<Entry>(&path, Some(value))?;
             let class = entry.class?;
             let (at, transport) = self.transport_of(&path, value)?;
-            let (message, hint) = if let Some(field) = transport.classifies_by() {
+            let (message, hint) = if let Some(field) = transport.profile().class_field {
                 let field = join(&join(&at, transport.name()), field);
                 (
                     format!("{field} gives packets their classes"),

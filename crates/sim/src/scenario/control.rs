@@ -15,7 +15,7 @@ impl<'a> Draft<'a> {
         let used = || transports.iter().filter(|chosen| chosen.used);
         let given = self.document.get("controller").filter(|value| !value.is_null());
         let Some(given) = given else {
-            let alone = used().filter(|chosen| chosen.transport.needs_controller());
+            let alone = used().filter(|chosen| chosen.transport.needs().controller);
             let problem = |chosen: &Chosen| {
                 let message = "needs a controller, which decides when, or how fast, it sends";
                 let serve = |name: &&&str| {
@@ -43,7 +43,7 @@ impl<'a> Draft<'a> {
             return problems;
         }
         if let Some(fabric) = fabric {
-            let full = served.map(|chosen| chosen.transport.full_packet()).max().unwrap_or_default();
+            let full = served.map(|chosen| chosen.transport.profile().full_packet).max().unwrap_or_default();
             problems.extend(own("controller", name, value, controller.problems_on(fabric, Bytes(full))));
         }
         let faults = self

@@ -260,35 +260,33 @@ impl Scenario {
         let transport = self.transport_of(entry);
         let controller =
             self.controller.as_ref().filter(|controller| controller.serves() == transport.name());
-        own.or_else(shared)
-            .or_else(|| controller?.balancer())
-            .unwrap_or_else(|| transport.recommended_balancer())
+        own.or_else(shared).or_else(|| controller?.balancer()).unwrap_or_else(|| transport.profile().balancer)
     }
 
     /// The queue discipline of every port. The check made sure that all transports agree.
     pub fn queue(&self) -> Queue {
         let recommended = || match self.traffic.first() {
-            Some(entry) => self.transport_of(entry).recommended_queue(),
-            None => self.transport.recommended_queue(),
+            Some(entry) => self.transport_of(entry).profile().queue,
+            None => self.transport.profile().queue,
         };
         self.queue.clone().unwrap_or_else(recommended)
     }
 
     /// The agent at each port, if any transport in use needs one. The check made sure that all agree.
     pub fn agent(&self) -> Option<Agent> {
-        let needed = self.traffic.iter().find_map(|entry| self.transport_of(entry).agent())?;
+        let needed = self.traffic.iter().find_map(|entry| self.transport_of(entry).needs().agent)?;
         Some(self.agent.clone().unwrap_or(needed))
     }
 
     /// Bytes on the wire of the largest full data packet of any transport in use: the unit of a queue's limit
     /// in full packets.
     pub fn full_packet(&self) -> u64 {
-        self.most_of(|transport| transport.full_packet())
+        self.most_of(|transport| transport.profile().full_packet)
     }
 
     /// Bytes on the wire that no data packet of any transport in use exceeds.
-    pub fn longest_packet(&self) -> u64 {
-        self.most_of(|transport| transport.longest_packet())
+    pub fn packet_max(&self) -> u64 {
+        self.most_of(|transport| transport.profile().packet_max)
     }
 
     fn most_of(&self, bytes: impl Fn(&Transport) -> u64) -> u64 {
@@ -308,7 +306,7 @@ impl Scenario {
             routing: Some(Routing { balancer: Some(self.balancer_of(entry)) }),
             ..entry.clone()
         };
-        let shared = self.routing.balancer.clone().unwrap_or_else(|| self.transport.recommended_balancer());
+        let shared = self.routing.balancer.clone().unwrap_or_else(|| self.transport.profile().balancer);
         Scenario {
             transport: written_out(&self.transport),
             routing: Routing { balancer: Some(shared) },

@@ -16,12 +16,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::late::LateFlow;
-use super::paced::settings::paced_settings;
 use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
-use crate::agent::Agent;
+use super::{Needs, Profile, Settings};
 use crate::agent::d3::{D3Port, LINKS, UNIT, word};
 use crate::engine::contract::packet::Record;
-use crate::queue::Queue;
+use crate::problem::Problem;
 use crate::queue::drop_tail::DropTail;
 use crate::units::{SECOND, Time};
 
@@ -52,21 +51,28 @@ impl Paced for D3 {
     fn pacing(&self) -> &Pacing {
         &self.pacing
     }
-
-    fn recommended_agent(&self) -> Agent {
-        D3Port::default().into()
-    }
-
-    fn for_deadlines(&self) -> Option<&'static str> {
-        (self.late == LateFlow::GiveUp).then_some("late")
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        DropTail { keep_headers: true, ..DropTail::default() }.into()
-    }
 }
 
-paced_settings!(D3);
+impl Settings for D3 {
+    fn profile(&self) -> Profile {
+        Profile {
+            queue: DropTail { keep_headers: true, ..DropTail::default() }.into(),
+            gives_up: self.late == LateFlow::GiveUp,
+            ..self.pacing.profile()
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            deadlines: (self.late == LateFlow::GiveUp).then_some("late"),
+            ..Pacing::needs(D3Port::default())
+        }
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        self.pacing.problems()
+    }
+}
 
 /// A sender's state under D3: the rates that ports have counted for its flow, in kbit/s.
 #[derive(Clone, Debug, Default)]

@@ -3,23 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::lacking::Lacking;
-use super::{Framing, Settings};
-use crate::balancer::Balancer;
-use crate::balancer::per_flow::PerFlow;
+use super::{Profile, Settings};
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
-use crate::engine::contract::host::{Host, Start, Timer, Toward};
-use crate::engine::contract::packet::{Header, Packet, flag};
+use crate::engine::contract::host::{Host, Start, Timer};
+use crate::engine::contract::packet::Packet;
 use crate::ids::ConnId;
-use crate::problem::{Problem, within};
-use crate::queue::Queue;
-use crate::queue::infinite::Infinite;
-use crate::random::{Purpose, Stream};
-use crate::topology::Fabric;
+use crate::problem::Problem;
+use crate::random::Stream;
 use crate::traffic::sizes::Sizes;
-use crate::traffic::sizes::fixed::Fixed;
-use crate::units::{Bytes, Rate, SECOND, Time};
+use crate::units::{Bytes, Rate, Time};
 
 /// Open-loop packets, as UDP would carry them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,7 +44,7 @@ pub enum Pace {
 impl Default for Datagram {
     fn default() -> Self {
         Datagram {
-            lengths: Fixed(Bytes(1500)).into(),
+            lengths: Bytes(1500).into(),
             header_bytes: Bytes(28),
             pace: Pace::LineRate,
             ecn_capable: false,
@@ -60,49 +53,18 @@ impl Default for Datagram {
 }
 
 impl Settings for Datagram {
-    fn ecn_capable(&self) -> bool {
-        self.ecn_capable
-    }
-
-    fn retransmits(&self) -> bool {
-        false
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        Infinite {}.into()
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        PerFlow {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
+    fn profile(&self) -> Profile {
+        let header = self.header_bytes.0;
+        let of = |length: u64| Profile::unanswered(length.saturating_sub(header).max(1), header);
         match &self.lengths {
-            Sizes::Fixed(fixed) => fixed.0.0,
-            _ => 1500,
+            Sizes::Fixed(fixed) => Profile { ecn_capable: self.ecn_capable, ..of(fixed.0.0) },
+            _ => Profile {
+                framing: None,
+                packet_max: LENGTH_MAX,
+                ecn_capable: self.ecn_capable,
+                ..of(USUAL_LENGTH)
+            },
         }
-    }
-
-    fn longest_packet(&self) -> u64 {
-        match &self.lengths {
-            Sizes::Fixed(_) => self.full_packet(),
-            _ => LENGTH_MAX,
-        }
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        match &self.lengths {
-            Sizes::Fixed(fixed) => Some(Framing {
-                payload: fixed.0.0.saturating_sub(self.header_bytes.0).max(1),
-                header: self.header_bytes.0,
-                pad_last: false,
-            }),
-            _ => None,
-        }
-    }
-
-    fn answers(&self) -> f64 {
-        0.0
     }
 
     fn problems(&self) -> Vec<Problem> {
@@ -120,11 +82,13 @@ impl Settings for Datagram {
                     format!("{} is above {LENGTH_MAX}B, the longest packet of IP", fixed.0),
                 )]
             }
-            Sizes::Endless(_) => vec![Problem::new("lengths.endless", "a packet has an end")],
-            lengths => within(format!("lengths.{}", lengths.name()), lengths.problems()).collect(),
+            lengths => lengths.problems_of_lengths(),
         }
     }
 }
+
+/// The length of a full packet, for limits that count in it, where lengths are drawn.
+const USUAL_LENGTH: u64 = 1500;
 
 /// The longest packet of IP; lengths that are drawn above it are cut to it.
 const LENGTH_MAX: u64 = 65_535;
@@ -134,10 +98,9 @@ pub struct Model {
     /// With the mean length of a packet, which takes time to work out of a long table.
     configs: Configs<(Datagram, f64)>,
     senders: Ends<Sender>,
-    lacking: Lacking,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Sender {
     left: u64,
     /// When the next packet is made.
@@ -147,25 +110,17 @@ struct Sender {
     number: u32,
 }
 
-impl Default for Sender {
-    fn default() -> Self {
-        let chance = Stream::new(0, 0, Purpose::Packets, 0);
-        Sender { left: 0, due: Time::ZERO, timer: Timer::default(), chance, number: 0 }
-    }
-}
-
 const PACE: u8 = 0;
 
 impl Model {
-    pub(super) fn new(configs: Vec<Datagram>, _fabric: &Fabric) -> Model {
+    pub(super) fn new(configs: Configs<Datagram>) -> Model {
         let with_mean = |config: Datagram| {
             let mean = config.lengths.mean();
             (config, mean)
         };
         Model {
-            configs: Configs(configs.into_iter().map(with_mean).collect()),
+            configs: configs.map(with_mean),
             senders: Ends::default(),
-            lacking: Lacking::default(),
         }
     }
 
@@ -175,8 +130,7 @@ impl Model {
             Pace::LineRate => Time::ZERO,
             Pace::Rate(rate) => rate.transmission(u64::from(size)),
             Pace::Poisson(rate) => {
-                let mean = mean_length * 8.0 / rate.0 as f64 * SECOND as f64;
-                Time(chance.exponential(mean).round() as u64)
+                Time(chance.exponential(rate.mean_transmission(mean_length)).round() as u64)
             }
         }
     }
@@ -195,7 +149,7 @@ impl Model {
 impl Endpoint for Model {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
         let (config, mean_length) = self.configs.of(cx.conn(id));
-        let mut chance = cx.flow_stream(Purpose::Packets, start.key);
+        let mut chance = start.packet_stream(cx);
         let first = match config.pace {
             Pace::Poisson(_) => Model::gap(&config.pace, *mean_length, 0, &mut chance),
             _ => Time::ZERO,
@@ -212,9 +166,8 @@ impl Endpoint for Model {
         let length = config.lengths.sample(&mut sender.chance).clamp(header_bytes + 1, LENGTH_MAX);
         let payload = sender.left.min(length - header_bytes);
         let size = (payload + header_bytes) as u32;
-        let ecn = if config.ecn_capable { flag::ECN_CAPABLE } else { 0 };
-        let header = Header { len: payload as u16, number: sender.number, ..Header::default() };
-        let mut packet = cx.packet(id, Toward::Receiver, size, ecn, header);
+        let mut packet = cx.data_packet(id, size, payload as u16, sender.number);
+        packet.set_ecn_capable(config.ecn_capable);
         // The packet exists since it was due, even if the wire was busy then.
         if config.pace != Pace::LineRate {
             packet.created_at = sender.due;
@@ -235,12 +188,8 @@ impl Endpoint for Model {
         (Some(packet), more)
     }
 
-    fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-        self.lacking.accept(id, cx);
-    }
-
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
-        self.lacking.arrived(packet, cx);
+        cx.deliver_once(packet);
     }
 
     fn at_sender(&mut self, _packet: &Packet, _cx: &mut impl Host) {
@@ -267,7 +216,7 @@ mod tests {
     #[test]
     fn the_last_packet_is_cut_to_the_rest() {
         let mut host = FakeHost::pair(4000);
-        let mut model = Model::new(vec![Datagram::default()], &host.fabric());
+        let mut model = Model::new(host.configs(vec![Datagram::default()]));
         host.start(&mut model, FLOW);
         let packets = host.sends(&mut model, FLOW, 9);
         let sizes = |packet: &Packet| (packet.size, packet.header.len);
@@ -287,7 +236,7 @@ mod tests {
     fn packets_are_due_at_the_rate() {
         let mut host = FakeHost::pair(4000);
         let config = Datagram { pace: Pace::Rate(Rate(1_000_000_000)), ..Datagram::default() };
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         let mut due = Vec::new();
         for asked_after in [Time::ZERO, Time::from_us(3), Time::ZERO] {
@@ -315,7 +264,7 @@ mod tests {
             host.conns[id.index()].key = key;
         }
         let config = Datagram { pace: Pace::Poisson(Rate(1_000_000_000)), ..Datagram::default() };
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         (0..1000).for_each(|flow| host.start(&mut model, ConnId(flow)));
         assert_eq!((host.ready.len(), host.timers.len()), (0, 1000));
         let mean = host.timers.iter().map(|(due, ..)| due.0).sum::<u64>() / 1000;

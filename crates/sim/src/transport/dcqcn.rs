@@ -5,11 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::roce::Roce;
 use super::roce::congestion::dcqcn::DcqcnControl;
-use super::{Framing, Settings};
+use super::{Needs, Profile, Settings};
 use crate::advice::Advice;
-use crate::balancer::Balancer;
 use crate::derived::Longest;
-use crate::queue::{Feature, Queue};
 use crate::units::{Bytes, Rate, Time};
 
 pub use super::roce::Model;
@@ -143,44 +141,16 @@ impl Dcqcn {
 }
 
 impl Settings for Dcqcn {
-    fn needs(&self) -> &'static [Feature] {
+    fn profile(&self) -> Profile {
+        self.roce().profile()
+    }
+
+    fn needs(&self) -> Needs {
         self.roce().needs()
-    }
-
-    fn classifies_by(&self) -> Option<&'static str> {
-        self.roce().classifies_by()
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        self.roce().recommended_queue()
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        self.roce().recommended_balancer()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.roce().full_packet()
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        self.roce().answer_bytes()
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        self.roce().framing()
-    }
-
-    fn longest_timeout(&self) -> Time {
-        self.roce().longest_timeout()
     }
 
     fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
         self.roce().advice(path, longest)
-    }
-
-    fn answers(&self) -> f64 {
-        self.roce().answers()
     }
 }
 

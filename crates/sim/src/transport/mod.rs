@@ -8,9 +8,10 @@
 pub mod ack;
 pub mod delivery;
 pub mod frame;
-pub mod lacking;
 pub mod late;
 pub mod paced;
+pub mod priorities;
+pub mod profile;
 pub mod reassembly;
 pub mod rtt;
 pub mod sent;
@@ -18,28 +19,24 @@ pub mod session;
 pub mod source;
 pub mod tagging;
 
-use serde_json::Value;
-
 use self::frame::{Frame, udp_frame};
+pub use self::profile::{Framing, Needs, Profile, Signal};
 use crate::advice::{Advice, Unread};
-use crate::agent::Agent;
-use crate::balancer::Balancer;
-use crate::derived::{Longest, Values};
+use crate::derived::{Environment, Longest, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::controller::Order;
 use crate::engine::contract::credit::CLASSES;
-use crate::engine::contract::endpoint::{Endpoint, Ends};
+use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Start};
 use crate::engine::contract::packet::Packet;
 use crate::ids::{ConnId, NodeId};
 use crate::problem::Problem;
 use crate::prototype::Named;
-use crate::queue::{Feature, Queue};
+use crate::queue::Queue;
 use crate::random::Stream;
 use crate::register::{dispatch, register};
 use crate::topology::Fabric;
-use crate::units::Time;
 
 /// One list: configuration and model of each transport, and the way from one to the other.
 macro_rules! transports {
@@ -67,7 +64,7 @@ macro_rules! transports {
                     });
                     let configs: Vec<_> = configs.collect();
                     if !configs.is_empty() {
-                        models.push(Model::$config($module::Model::new(configs, fabric)));
+                        models.push(Model::$config($module::Model::new(Configs::new(configs, fabric))));
                     }
                 )*
                 models
@@ -138,6 +135,17 @@ fn audit_ranges(id: ConnId, conn: &Conn, received: u64, found: &mut dyn FnMut(St
     }
 }
 
+/// The same for all connections whose receivers have begun, given the bytes that each holds.
+fn audit_received(
+    conns: &[(ConnId, Conn)],
+    received: impl Fn(ConnId, &Conn) -> u64,
+    found: &mut dyn FnMut(String),
+) {
+    for (id, conn) in conns.iter().filter(|(_, conn)| conn.accepted()) {
+        audit_ranges(*id, conn, received(*id, conn), found);
+    }
+}
+
 /// The same for all connections of a transport, given a receiver's count of received bytes; and
 /// inconsistencies of senders' counters.
 fn audit_ends<S, R>(
@@ -147,10 +155,8 @@ fn audit_ends<S, R>(
     found: &mut dyn FnMut(String),
 ) {
     let ((senders, wrong), (receivers, received)) = (senders, receivers);
+    audit_received(conns, |id, _| received(receivers.get(id)), found);
     for (id, conn) in conns {
-        if conn.accepted() {
-            audit_ranges(*id, conn, received(receivers.get(*id)), found);
-        }
         if conn.sends_here()
             && let Some(wrong) = wrong(senders.get(*id))
         {
@@ -172,53 +178,13 @@ pub trait Settings {
         Vec::new()
     }
 
-    /// Whether it carries flows without an end.
-    fn endless(&self) -> bool {
-        true
-    }
+    /// Properties of its packets, senders and connections.
+    fn profile(&self) -> Profile;
 
-    /// Features that it needs from the ports on its path.
-    fn needs(&self) -> &'static [Feature] {
-        &[]
+    /// Its requirements on ports, traffic and the rest of the scenario.
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
-
-    /// The agent that it needs at ports, with defaults, if any.
-    fn agent(&self) -> Option<Agent> {
-        None
-    }
-
-    /// Whether its packets carry a record each: see [`Record`](crate::engine::contract::packet::Record).
-    fn has_records(&self) -> bool {
-        self.agent().is_some()
-    }
-
-    /// Whether its data packets are ECN-capable, so that queues may mark them.
-    fn ecn_capable(&self) -> bool {
-        self.needs().contains(&Feature::Ecn)
-    }
-
-    /// Whether a controller decides when, or how fast, it sends.
-    fn needs_controller(&self) -> bool {
-        false
-    }
-
-    /// Whether it retransmits lost packets.
-    fn retransmits(&self) -> bool {
-        true
-    }
-
-    /// A field that is only about flows with deadlines, if it is set so.
-    fn for_deadlines(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Whether a flow with a deadline may end before all of its bytes have arrived.
-    fn gives_up(&self) -> bool {
-        self.for_deadlines().is_some()
-    }
-
-    /// The queue that ports get if the scenario names none.
-    fn recommended_queue(&self) -> Queue;
 
     /// Of flows with a deadline, or without one: whether their data is of the class of the short ones, and of the long
     /// ones. For ports that give credit to each (`engine/network/credit.rs`).
@@ -227,51 +193,15 @@ pub trait Settings {
         [true; CLASSES]
     }
 
-    /// Whether it reads the priorities of flows, or the controller that it obeys may.
-    fn reads_priority(&self) -> bool {
-        false
-    }
-
-    /// The field by which it gives its packets classes of its own, if it does.
-    fn classifies_by(&self) -> Option<&'static str> {
-        None
-    }
-
     /// Whether it gives its packets classes of its own, at ports with that queue.
     fn sets_class(&self, queue: &Queue) -> bool {
         let _ = queue;
-        self.classifies_by().is_some()
-    }
-
-    /// Whether its connections can be kept: see [`Endpoint::connect`].
-    fn keeps(&self) -> bool {
-        false
-    }
-
-    /// The field by which it is to choose paths itself, if it is: only some balancers leave that to it.
-    fn chooses_paths(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// The balancer that its flows get if the scenario names none.
-    fn recommended_balancer(&self) -> Balancer;
-
-    /// Bytes of a full data packet on the wire.
-    fn full_packet(&self) -> u64;
-
-    /// Bytes on the wire that no data packet exceeds: ports that may not drop keep room for it.
-    fn longest_packet(&self) -> u64 {
-        self.full_packet()
-    }
-
-    /// Bytes of a packet on the wire that answers data; 0: nothing answers.
-    fn answer_bytes(&self) -> u64 {
-        0
+        self.profile().class_field.is_some()
     }
 
     /// Fields that the scenario leaves to the network, with their values.
-    fn derived(&self, longest: &Longest) -> Values {
-        let _ = longest;
+    fn derived(&self, environment: &Environment) -> Values {
+        let _ = environment;
         Vec::new()
     }
 
@@ -291,62 +221,11 @@ pub trait Settings {
         Vec::new()
     }
 
-    /// Full packets that a flow sends before anything answers, if ports are to hold them. For advice.
-    fn initial_burst(&self) -> Option<u64> {
-        None
-    }
-
-    /// The signal by which a window of its own adapts to the path, if it has one. For advice.
-    fn window_adapts_to(&self) -> Option<Signal> {
-        None
-    }
-
-    /// How a flow is cut into packets, to compute its ideal completion time; `None` if that is random.
-    fn framing(&self) -> Option<Framing>;
-
     /// Where packets have random lengths: their bytes on the wire, one after the other, for a flow of that size with that
     /// stream for its packets; to compute its ideal completion time.
     fn packets(&self, size: u64, chance: Stream) -> Option<Box<dyn Iterator<Item = u64> + '_>> {
         let _ = (size, chance);
         None
-    }
-
-    /// Fields of a host's behaviour for all its connections: all of a run's transports of one kind agree in
-    /// them.
-    fn of_host(&self) -> Vec<(&'static str, Value)> {
-        Vec::new()
-    }
-
-    /// The field by which hosts' ports have the queue of switches, its rules and its limit, if they have: the transport
-    /// fills it by [`Host::hand_over`].
-    fn queues_at_hosts(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Full packets that a flow may have in flight; `None` if only its host's link limits them. For
-    /// estimates.
-    fn most_under_way(&self) -> Option<u64> {
-        None
-    }
-
-    /// The longest time that its timers let pass before a sender retransmits an unacknowledged packet.
-    fn longest_timeout(&self) -> Time {
-        Time::ZERO
-    }
-
-    /// Connections that carry a flow besides the one that stands for it; 0: it has no other.
-    fn subflows(&self) -> u64 {
-        0
-    }
-
-    /// Packets without payload for each data packet. For estimates.
-    fn answers(&self) -> f64 {
-        1.0
-    }
-
-    /// Bytes of each packet below the IP header. For captures.
-    fn link_bytes(&self) -> u64 {
-        0
     }
 
     /// A packet's bytes behind its IP header. For captures.
@@ -368,24 +247,4 @@ pub struct Prototypes {
     pub transports: Named<dyn python::Prototype>,
     /// Congestion controls.
     pub controls: Named<dyn tcp::congestion::python::Prototype>,
-}
-
-/// A signal of congestion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
-    /// Lost packets.
-    Losses,
-    /// Marked packets.
-    Marks,
-}
-
-/// How a flow is cut into packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Framing {
-    /// Payload of a full packet.
-    pub payload: u64,
-    /// Bytes on the wire on top of the payload.
-    pub header: u64,
-    /// Whether the last packet is sent at full size even if its payload is short.
-    pub pad_last: bool,
 }

@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::late::LateFlow;
-use super::paced::settings::paced_settings;
 use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
-use crate::agent::Agent;
+use super::{Needs, Profile, Settings};
 use crate::agent::pdq::{NOBODY, PdqPort, word};
 use crate::engine::contract::packet::Record;
+use crate::problem::Problem;
 use crate::transport::rtt::Rtt;
 use crate::units::{Rate, Time};
 
@@ -35,22 +35,28 @@ impl Paced for Pdq {
     fn pacing(&self) -> &Pacing {
         &self.pacing
     }
-
-    fn recommended_agent(&self) -> Agent {
-        PdqPort::default().into()
-    }
-
-    fn for_deadlines(&self) -> Option<&'static str> {
-        (self.late == Some(LateFlow::GiveUp)).then_some("late")
-    }
-
-    /// By default, too, without a word in the scenario.
-    fn gives_up(&self) -> bool {
-        self.late != Some(LateFlow::Keep)
-    }
 }
 
-paced_settings!(Pdq);
+impl Settings for Pdq {
+    fn profile(&self) -> Profile {
+        Profile {
+            // By default, too, without a word in the scenario.
+            gives_up: self.late != Some(LateFlow::Keep),
+            ..self.pacing.profile()
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            deadlines: (self.late == Some(LateFlow::GiveUp)).then_some("late"),
+            ..Pacing::needs(PdqPort::default())
+        }
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        self.pacing.problems()
+    }
+}
 
 /// A sender's state under PDQ.
 #[derive(Clone, Debug)]

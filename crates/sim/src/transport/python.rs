@@ -9,11 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Framing, Prototypes, Settings, audit_ranges};
-use crate::balancer::Balancer;
-use crate::balancer::per_flow::PerFlow;
+use super::{Needs, Profile, Prototypes, Settings, audit_received};
 use crate::engine::contract::conn::Conn;
-use crate::engine::contract::endpoint::{Endpoint, Ends};
+use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Start, Timer, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
@@ -24,7 +22,6 @@ use crate::queue::ecn::Ecn;
 use crate::queue::ndp::NdpPort;
 use crate::queue::{Feature, Queue};
 use crate::random::{Purpose, Stream};
-use crate::topology::Fabric;
 use crate::units::{Bytes, Rate, Time};
 
 /// A transport written in Python, a prototype: `flowyard run --prototype FILE`, or `transports` of flowyard.run.
@@ -70,50 +67,33 @@ fn yes() -> bool {
 }
 
 impl Settings for PythonTransport {
-    fn reads_priority(&self) -> bool {
-        true
-    }
-
-    fn needs(&self) -> &'static [Feature] {
-        match (self.needs_marks, self.needs_trimming) {
-            (false, false) => &[],
-            (true, false) => &[Feature::Ecn],
-            (false, true) => &[Feature::Trimming],
-            (true, true) => &[Feature::Ecn, Feature::Trimming],
+    fn profile(&self) -> Profile {
+        Profile {
+            answer_bytes: self.header_bytes.0,
+            ecn_capable: self.needs_marks,
+            retransmits: self.retransmits,
+            queue: match (self.needs_marks, self.needs_trimming) {
+                (_, true) => NdpPort::default().into(),
+                (true, false) => Ecn::default().into(),
+                (false, false) => DropTail::default().into(),
+            },
+            ..Profile::new(self.payload.0, self.header_bytes.0)
         }
     }
 
-    fn retransmits(&self) -> bool {
-        self.retransmits
+    fn needs(&self) -> Needs {
+        let features = [(Feature::Ecn, self.needs_marks), (Feature::Trimming, self.needs_trimming)];
+        let needed = features.into_iter().filter(|(_, needed)| *needed);
+        Needs {
+            features: needed.map(|(feature, _)| feature).collect(),
+            priority: true,
+            ..Needs::default()
+        }
     }
 
     /// Packets for which its code names no class have 0, which counts where ports read classes.
     fn sets_class(&self, queue: &Queue) -> bool {
         queue.classes() > 1
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        match (self.needs_marks, self.needs_trimming) {
-            (_, true) => NdpPort::default().into(),
-            (true, false) => Ecn::default().into(),
-            (false, false) => DropTail::default().into(),
-        }
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        PerFlow {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.payload.0 + self.header_bytes.0
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        self.header_bytes.0
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        Some(Framing { payload: self.payload.0, header: self.header_bytes.0, pad_last: false })
     }
 
     fn bind(&mut self, prototypes: &Prototypes) -> bool {
@@ -232,19 +212,19 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(configs: Vec<PythonTransport>, fabric: &Fabric) -> Model {
-        let mut incoming = vec![LinkId::NONE; fabric.hosts as usize];
-        for (link, ends) in (0..).zip(&fabric.links) {
-            if fabric.is_host(ends.to) {
-                incoming[ends.to.index()] = LinkId(link);
-            }
+    pub(super) fn new(configs: Configs<PythonTransport>) -> Model {
+        let ports = configs.ports().clone();
+        let mut incoming = vec![LinkId::NONE; ports.hosts];
+        for (host, link) in ports.incoming {
+            incoming[host.index()] = link;
         }
+        let configs = configs.into_all();
         let started = |config: PythonTransport| {
             let own = config.prototype.get().start(&config);
             (config, own)
         };
         Model {
-            host_timers: vec![vec![Timer::default(); fabric.hosts as usize]; configs.len()],
+            host_timers: vec![vec![Timer::default(); ports.hosts]; configs.len()],
             own: configs.into_iter().map(started).collect(),
             senders: Ends::default(),
             receivers: Ends::default(),
@@ -290,14 +270,15 @@ impl Model {
         if cx.conn(id).flow != at.flow {
             return;
         }
-        let (ends, owner, toward) = if at.sends {
-            (&mut self.senders, Owner::Sender(id), Toward::Receiver)
+        let (ends, owner) = if at.sends {
+            (&mut self.senders, Owner::Sender(id))
         } else {
-            (&mut self.receivers, Owner::Receiver(id), Toward::Sender)
+            (&mut self.receivers, Owner::Receiver(id))
         };
         match act {
             Act::Ready => cx.ready(id),
-            Act::Send(header, size) => cx.send_control(id, toward, size, header),
+            Act::Send(header, size) if at.sends => cx.send_to_receiver(id, size, header),
+            Act::Send(header, size) => cx.send_to_sender(id, size, header),
             Act::SetTimer(kind, after) => {
                 let due = cx.now().saturating_add(after);
                 cx.set_timer(&mut ends.at(id, cx)[usize::from(kind)], due, owner, kind);
@@ -340,7 +321,7 @@ impl Model {
 impl Endpoint for Model {
     #[inline(never)]
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
-        let chance = cx.flow_stream(Purpose::Packets, start.key);
+        let chance = start.packet_stream(cx);
         self.open(id, true, start.due, chance, cx);
     }
 
@@ -419,8 +400,7 @@ impl Endpoint for Model {
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (id, conn) in conns.iter().filter(|(_, conn)| conn.accepted()) {
-            audit_ranges(*id, conn, self.own[usize::from(conn.config)].1.received(*id), found);
-        }
+        let received = |id, conn: &Conn| self.own[usize::from(conn.config)].1.received(id);
+        audit_received(conns, received, found);
     }
 }

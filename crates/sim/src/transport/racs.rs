@@ -8,11 +8,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::paced::settings::paced_settings;
 use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
-use crate::agent::Agent;
+use super::{Needs, Profile, Settings};
 use crate::agent::racs::{RacsPort, word};
 use crate::engine::contract::packet::Record;
+use crate::problem::Problem;
 use crate::transport::rtt::Rtt;
 use crate::units::Time;
 
@@ -28,13 +28,21 @@ impl Paced for Racs {
     fn pacing(&self) -> &Pacing {
         &self.pacing
     }
-
-    fn recommended_agent(&self) -> Agent {
-        RacsPort::default().into()
-    }
 }
 
-paced_settings!(Racs);
+impl Settings for Racs {
+    fn profile(&self) -> Profile {
+        self.pacing.profile()
+    }
+
+    fn needs(&self) -> Needs {
+        Pacing::needs(RacsPort::default())
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        self.pacing.problems()
+    }
+}
 
 /// A sender's state under RACS: the smoothed round trip and the time between its requests, both of which
 /// packets carry to the switches.

@@ -8,11 +8,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::paced::settings::paced_settings;
 use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
-use crate::agent::Agent;
+use super::{Needs, Profile, Settings};
 use crate::agent::rcp::{RcpPort, word};
 use crate::engine::contract::packet::Record;
+use crate::problem::Problem;
 use crate::transport::rtt::Rtt;
 use crate::units::Time;
 
@@ -28,13 +28,21 @@ impl Paced for Rcp {
     fn pacing(&self) -> &Pacing {
         &self.pacing
     }
-
-    fn recommended_agent(&self) -> Agent {
-        RcpPort::default().into()
-    }
 }
 
-paced_settings!(Rcp);
+impl Settings for Rcp {
+    fn profile(&self) -> Profile {
+        self.pacing.profile()
+    }
+
+    fn needs(&self) -> Needs {
+        Pacing::needs(RcpPort::default())
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        self.pacing.problems()
+    }
+}
 
 /// A sender's state under RCP: the smoothed round trip, which packets carry to the switches.
 #[derive(Clone, Debug, Default)]

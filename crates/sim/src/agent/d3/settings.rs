@@ -7,7 +7,7 @@ use super::LINKS;
 use crate::advice::Unread;
 use crate::agent::gains::Gains;
 use crate::agent::{Settings, interval};
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Values};
 use crate::units::{Rate, Time};
 
 /// Fields of D3's routers.
@@ -85,8 +85,8 @@ impl Settings for D3Port {
         Some(Gains { alpha: self.alpha, beta: self.beta, interval: self.interval.given() })
     }
 
-    fn derived(&self, longest: &Longest) -> Values {
-        interval::derived(&[("interval", self.interval)], longest)
+    fn derived(&self, environment: &Environment) -> Values {
+        interval::derived(&[("interval", self.interval)], &environment.longest)
     }
 
     fn needs_answers(&self) -> bool {

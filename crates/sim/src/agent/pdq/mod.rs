@@ -29,7 +29,7 @@ use self::list::{Entry, List};
 pub use self::order::Order;
 use super::interval::{self, Intervals};
 use super::{Build, Settings, kind};
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Values};
 use crate::engine::contract::agent::{AgentContext, PortAgent};
 use crate::engine::contract::numbers::Numbers;
 use crate::engine::contract::packet::{Packet, Record};
@@ -105,8 +105,8 @@ impl Settings for PdqPort {
         "pdq"
     }
 
-    fn derived(&self, longest: &Longest) -> Values {
-        interval::derived(&[("initial_rtt", self.initial_rtt)], longest)
+    fn derived(&self, environment: &Environment) -> Values {
+        interval::derived(&[("initial_rtt", self.initial_rtt)], &environment.longest)
     }
 
     fn needs_answers(&self) -> bool {

@@ -23,7 +23,7 @@ use self::weights::{Claim, Weights, weight};
 use super::gains::Gains;
 use super::interval::{self, Intervals};
 use super::{Build, Settings, kind};
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Values};
 use crate::engine::contract::agent::{AgentContext, PortAgent};
 use crate::engine::contract::numbers::Numbers;
 use crate::engine::contract::packet::{Packet, Record};
@@ -82,8 +82,8 @@ impl Settings for RacsPort {
         Some(Gains { alpha: self.alpha, beta: self.beta, interval: None })
     }
 
-    fn derived(&self, longest: &Longest) -> Values {
-        interval::derived(&[("interval", self.interval)], longest)
+    fn derived(&self, environment: &Environment) -> Values {
+        interval::derived(&[("interval", self.interval)], &environment.longest)
     }
 }
 

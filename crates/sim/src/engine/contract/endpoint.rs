@@ -8,7 +8,8 @@ use super::host::{Host, Start};
 use crate::engine::data::conn::Conn;
 use crate::engine::data::event::Owner;
 use crate::engine::data::packet::Packet;
-use crate::ids::{ConnId, NodeId};
+use crate::ids::{ConnId, LinkId, NodeId};
+use crate::topology::Fabric;
 
 /// The ends of a transport's connections at all hosts of a run. A new transport implements it.
 ///
@@ -34,7 +35,9 @@ pub trait Endpoint {
 
     /// At the receiver: the first packet of a connection has arrived; [`Endpoint::at_receiver`] gets it next. For the first
     /// packet of a subflow, the connection that stands for the flow is accepted before the subflow.
-    fn accept(&mut self, id: ConnId, cx: &mut impl Host);
+    fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
+        let _ = (id, cx);
+    }
 
     /// At the receiver: a packet has arrived.
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host);
@@ -74,20 +77,65 @@ pub trait Endpoint {
     }
 }
 
-/// The configurations of one transport in a run. Each connection has one of them.
+/// The configurations of one transport in a run, each connection having one of them, and the hosts' ports.
 #[derive(Clone, Debug)]
-pub struct Configs<T>(pub Vec<T>);
+pub struct Configs<T> {
+    all: Vec<T>,
+    ports: HostPorts,
+}
+
+/// The hosts of a network and the links to them: for models that keep a state for each.
+#[derive(Clone, Debug)]
+pub struct HostPorts {
+    /// Number of hosts.
+    pub hosts: usize,
+    /// Number of links of the network.
+    pub links: usize,
+    /// Links that end at a host, with that host.
+    pub incoming: Vec<(NodeId, LinkId)>,
+}
+
+impl HostPorts {
+    fn new(fabric: &Fabric) -> HostPorts {
+        let all = (0..).map(LinkId).zip(&fabric.links).map(|(link, ends)| (ends.to, link));
+        HostPorts {
+            hosts: fabric.hosts as usize,
+            links: fabric.links.len(),
+            incoming: all.filter(|(host, _)| fabric.is_host(*host)).collect(),
+        }
+    }
+}
 
 impl<T> Configs<T> {
+    /// Of a run on that network.
+    pub fn new(all: Vec<T>, fabric: &Fabric) -> Configs<T> {
+        Configs { all, ports: HostPorts::new(fabric) }
+    }
+
     /// The configuration of a connection.
     #[inline]
     pub fn of(&self, conn: &Conn) -> &T {
-        &self.0[usize::from(conn.config)]
+        &self.all[usize::from(conn.config)]
     }
 
     /// A configuration from which to read the fields that concern a host as a whole: in these all agree.
     pub fn of_host(&self) -> &T {
-        &self.0[0]
+        &self.all[0]
+    }
+
+    /// The hosts' ports.
+    pub fn ports(&self) -> &HostPorts {
+        &self.ports
+    }
+
+    /// All of them, each with a function applied: a form in which events read it faster.
+    pub fn map<U>(self, each: impl FnMut(T) -> U) -> Configs<U> {
+        Configs { all: self.all.into_iter().map(each).collect(), ports: self.ports }
+    }
+
+    /// All of them, in the order of their numbers.
+    pub fn into_all(self) -> Vec<T> {
+        self.all
     }
 }
 

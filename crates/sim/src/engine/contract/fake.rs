@@ -6,7 +6,7 @@
 #![cfg(test)]
 
 use super::controller::Report;
-use super::endpoint::Endpoint;
+use super::endpoint::{Configs, Endpoint};
 use super::host::{Host, Start, Toward};
 use crate::engine::data::conn::{Conn, ReceiverEnd, SenderEnd};
 use crate::engine::data::credit::Word;
@@ -96,6 +96,11 @@ impl FakeHost {
             links: vec![link(SENDER, RECEIVER), link(RECEIVER, SENDER)],
             hosts: 2,
         }
+    }
+
+    /// Configurations of a transport on that network.
+    pub fn configs<T>(&self, all: Vec<T>) -> Configs<T> {
+        Configs::new(all, &self.fabric())
     }
 
     /// The flow of a connection starts.

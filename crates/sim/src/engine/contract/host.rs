@@ -69,6 +69,13 @@ pub struct Start {
     pub due: Time,
 }
 
+impl Start {
+    /// The flow's random stream for its packets.
+    pub fn packet_stream(&self, cx: &impl Host) -> Stream {
+        cx.flow_stream(Purpose::Packets, self.key)
+    }
+}
+
 /// The actions of a transport at an event. All of them concern the host of that event only.
 pub trait Host {
     /// The present.
@@ -154,10 +161,23 @@ pub trait Host {
         self.send(packet);
     }
 
-    /// Sends a control packet without payload: see [`Host::packet`] and [`Host::send`].
+    /// Makes a data packet of `size` bytes on the wire, of which `len` are payload, with that number: see [`Host::packet`].
     #[inline]
-    fn send_control(&mut self, id: ConnId, toward: Toward, size: u32, header: Header) {
-        let packet = self.packet(id, toward, size, flag::CONTROL, header);
+    fn data_packet(&mut self, id: ConnId, size: u32, len: u16, number: u32) -> Packet {
+        self.packet(id, Toward::Receiver, size, 0, Header { len, number, ..Header::default() })
+    }
+
+    /// Sends a control packet without payload from the sender to the receiver: see [`Host::packet`] and [`Host::send`].
+    #[inline]
+    fn send_to_receiver(&mut self, id: ConnId, size: u32, header: Header) {
+        let packet = self.packet(id, Toward::Receiver, size, flag::CONTROL, header);
+        self.send(packet);
+    }
+
+    /// The same from the receiver to the sender: an acknowledgement, for instance.
+    #[inline]
+    fn send_to_sender(&mut self, id: ConnId, size: u32, header: Header) {
+        let packet = self.packet(id, Toward::Sender, size, flag::CONTROL, header);
         self.send(packet);
     }
 
@@ -202,6 +222,18 @@ pub trait Host {
 
     /// Payload has reached the receiver for the first time.
     fn delivered(&mut self, id: ConnId, bytes: u64);
+
+    /// A data packet has arrived, of a transport that sends each byte once: counts its payload, and completes the flow with
+    /// the last byte. Packets behind it may be all padding.
+    #[inline]
+    fn deliver_once(&mut self, packet: &Packet) {
+        let (id, payload) = (packet.conn, u64::from(packet.header.len));
+        self.note_arrival(packet);
+        self.delivered(id, payload);
+        if self.receiver(id).delivered_bytes == self.conn(id).size && payload > 0 {
+            self.completed(id);
+        }
+    }
 
     /// A data packet has arrived at the receiver: counts it as reordered if a packet that was sent later has overtaken it.
     #[inline]

@@ -87,6 +87,14 @@ impl Packet {
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
+
+    /// Lets ports mark it instead of dropping it, if so.
+    #[inline]
+    pub fn set_ecn_capable(&mut self, capable: bool) {
+        if capable {
+            self.flags |= flag::ECN_CAPABLE;
+        }
+    }
 }
 
 /// The key that stands for the 5-tuple of a connection's packets to its sender.

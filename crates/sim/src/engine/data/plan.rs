@@ -51,7 +51,7 @@ pub struct Plan<'a, M> {
     /// Give up when nothing has moved for so long.
     pub stall: Time,
     /// The longest time for which a sender that the run waits for may be silent before it tries again.
-    pub longest_timeout: Time,
+    pub timeout_max: Time,
     /// Stop when about so many bytes of memory are in use.
     pub memory_limit: u64,
     /// Stop when packets have crossed so many links.

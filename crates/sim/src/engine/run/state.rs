@@ -28,7 +28,7 @@ impl State {
         let (open, missing) = (self.begun > self.ended, self.goal > self.ended);
         let late = open || (missing && !self.to_come);
         // A sender in back-off has not given up: all open flows have had time to try again.
-        let retries = if open { Time(plan.longest_timeout.0.saturating_mul(2)) } else { Time::ZERO };
+        let retries = if open { Time(plan.timeout_max.0.saturating_mul(2)) } else { Time::ZERO };
         let patience = plan.stall.max(retries);
         // Flows that are missing might have started with the last one.
         let since = match late {

@@ -8,7 +8,7 @@ use super::load::Load;
 use super::round_robin::RoundRobin;
 use super::windows::{self, Share};
 use super::{Model, State, Urgent, within};
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Values};
 use crate::engine::contract::credit::{CLASSES, Credit, Credits, SHORT};
 use crate::problem::Problem;
 use crate::queue::{Build, Feature, Settings};
@@ -137,10 +137,10 @@ impl Settings for DaqPort {
         &[Feature::Credits]
     }
 
-    fn derived(&self, longest: &Longest, _full_packet: u64) -> Values {
+    fn derived(&self, environment: &Environment, _full_packet: u64) -> Values {
         match self.rtt {
             Derived::Given(_) => Vec::new(),
-            Derived::FromNetwork => vec![("rtt".into(), json!(longest.round_trip.max(Time::from_ns(1))))],
+            Derived::FromNetwork => vec![("rtt".into(), json!(environment.longest.round_trip.max(Time::from_ns(1))))],
         }
     }
 

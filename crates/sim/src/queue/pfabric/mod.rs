@@ -16,7 +16,7 @@ use serde_json::json;
 use self::ranked::{Data, Ranked};
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Values};
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::contract::packet::flag;
 use crate::engine::contract::rules::Rules;
@@ -69,8 +69,8 @@ impl Settings for PfabricPort {
         self.limit().room(full_packet).most_packets(full_packet)
     }
 
-    fn derived(&self, longest: &Longest, _full_packet: u64) -> Values {
-        let limit = Bytes(longest.bdp.saturating_mul(2)).clamp(LIMIT_LEAST, BYTES_MAX);
+    fn derived(&self, environment: &Environment, _full_packet: u64) -> Values {
+        let limit = Bytes(environment.longest.bdp.saturating_mul(2)).clamp(LIMIT_LEAST, BYTES_MAX);
         match self.limit {
             Derived::FromNetwork => vec![("limit".into(), json!(Limit::Bytes(limit)))],
             Derived::Given(_) => Vec::new(),

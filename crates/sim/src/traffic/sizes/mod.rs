@@ -2,9 +2,10 @@
 
 pub mod cdf_file;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, within};
 use crate::random::Stream;
 use crate::register::register;
+use crate::units::Bytes;
 
 register! {
     /// How many bytes of payload a flow carries.
@@ -34,6 +35,22 @@ register! {
         HomaW5 = "homa-w5",
         Fbw = "fbw",
         Bimodal = "bimodal",
+    }
+}
+
+impl From<Bytes> for Sizes {
+    fn from(size: Bytes) -> Sizes {
+        fixed::Fixed(size).into()
+    }
+}
+
+impl Sizes {
+    /// All problems of sizes of packets, which have an end; paths are below what has the field `lengths`.
+    pub fn problems_of_lengths(&self) -> Vec<Problem> {
+        match self {
+            Sizes::Endless(_) => vec![Problem::new("lengths.endless", "a packet has an end")],
+            _ => within(format!("lengths.{}", self.name()), self.problems()).collect(),
+        }
     }
 }
 

@@ -17,24 +17,18 @@ use serde::{Deserialize, Serialize};
 use self::bucket::{Idle, Late};
 use self::packets::Packets;
 use self::queues::{HeldGrant, Queues};
-use super::lacking::Lacking;
-use super::{Framing, Settings};
-use crate::balancer::Balancer;
-use crate::balancer::per_flow::PerFlow;
+use super::{Framing, Needs, Profile, Settings};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::controller::{Act, Grant, Order, Report};
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
-use crate::engine::contract::host::{Host, Start, Toward};
-use crate::engine::contract::packet::{Header, Packet};
+use crate::engine::contract::host::{Host, Start};
+use crate::engine::contract::packet::Packet;
 use crate::ids::{ConnId, FlowId, NodeId, QueueId};
-use crate::problem::{Problem, within};
-use crate::queue::Queue;
-use crate::queue::infinite::Infinite;
-use crate::random::{Purpose, Stream};
+use crate::problem::Problem;
+use crate::random::Stream;
 use crate::topology::Fabric;
 use crate::traffic::sizes::Sizes;
-use crate::traffic::sizes::fixed::Fixed;
 use crate::units::{Bytes, Time};
 
 /// Packets leave as the controller decides.
@@ -84,7 +78,7 @@ pub enum Last {
 impl Default for Central {
     fn default() -> Self {
         Central {
-            lengths: Fixed(Bytes(1500)).into(),
+            lengths: Bytes(1500).into(),
             in_turn: false,
             last: Last::Whole,
             mtu: Bytes(1500),
@@ -98,6 +92,11 @@ impl Default for Central {
 }
 
 impl Central {
+    /// Bytes of the longest frame.
+    fn full_packet(&self) -> u64 {
+        self.length_most().min(self.fragment_bytes()) + self.link_bytes.0
+    }
+
     /// The longest IP packet.
     fn length_most(&self) -> u64 {
         match &self.lengths {
@@ -122,37 +121,23 @@ impl Central {
 }
 
 impl Settings for Central {
-    fn needs_controller(&self) -> bool {
-        true
-    }
-
-    fn retransmits(&self) -> bool {
-        false
-    }
-
-    fn endless(&self) -> bool {
-        false
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        Infinite {}.into()
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        PerFlow {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.length_most().min(self.fragment_bytes()) + self.link_bytes.0
-    }
-
-    fn framing(&self) -> Option<Framing> {
+    fn profile(&self) -> Profile {
         // Two fragments of different lengths are no uniform cut.
         let uniform = matches!(self.lengths, Sizes::Fixed(_)) && self.length_most() <= self.fragment_bytes();
         // A packet that is cut has a least length.
         let is_whole = self.last == Last::Whole;
-        let framing = || Framing { payload: self.length_most(), header: self.link_bytes.0, pad_last: true };
-        (uniform && is_whole).then(framing)
+        let link_bytes = self.link_bytes.0;
+        let framing = || Framing { payload: self.length_most(), header: link_bytes, pad_last: true };
+        Profile {
+            framing: (uniform && is_whole).then(framing),
+            link_bytes,
+            endless: false,
+            ..Profile::unanswered(self.length_most().min(self.fragment_bytes()), link_bytes)
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { controller: true, ..Needs::default() }
     }
 
     fn packets(&self, size: u64, chance: Stream) -> Option<Box<dyn Iterator<Item = u64> + '_>> {
@@ -161,23 +146,12 @@ impl Settings for Central {
         Some(Box::new(std::iter::from_fn(next)))
     }
 
-    fn answers(&self) -> f64 {
-        0.0
-    }
-
-    fn link_bytes(&self) -> u64 {
-        self.link_bytes.0
-    }
-
     fn problems_on(&self, fabric: &Fabric) -> Vec<Problem> {
         fabric.several_ports().into_iter().collect()
     }
 
     fn problems(&self) -> Vec<Problem> {
-        let mut problems = match &self.lengths {
-            Sizes::Endless(_) => vec![Problem::new("lengths.endless", "a packet has an end")],
-            lengths => within(format!("lengths.{}", lengths.name()), lengths.problems()).collect(),
-        };
+        let mut problems = self.lengths.problems_of_lengths();
         if self.in_turn && !matches!(self.lengths, Sizes::List(_)) {
             let message =
                 format!("takes the lengths of a list in turn, and lengths is \"{}\"", self.lengths.name());
@@ -195,7 +169,6 @@ impl Settings for Central {
 pub struct Model {
     configs: Configs<Central>,
     senders: Ends<Sender>,
-    lacking: Lacking,
     queues: Queues,
 }
 
@@ -210,7 +183,7 @@ struct Sender {
 
 impl Default for Sender {
     fn default() -> Self {
-        let packets = Packets::new(0, Stream::new(0, 0, Purpose::Packets, 0));
+        let packets = Packets::new(0, Stream::default());
         Sender { packets, next: ConnId::NONE, number: 0 }
     }
 }
@@ -221,12 +194,11 @@ const LEAK: u8 = 0;
 const DRAIN: u8 = 1;
 
 impl Model {
-    pub(super) fn new(configs: Vec<Central>, fabric: &Fabric) -> Model {
+    pub(super) fn new(configs: Configs<Central>) -> Model {
         Model {
-            configs: Configs(configs),
             senders: Ends::default(),
-            lacking: Lacking::default(),
-            queues: Queues::new(fabric.hosts as usize),
+            queues: Queues::new(configs.ports().hosts),
+            configs,
         }
     }
 
@@ -327,10 +299,9 @@ impl Model {
         let config = self.configs.of(cx.conn(id));
         let sender = self.senders.at(id, cx);
         let piece = sender.packets.take(config).expect("a flow without packets leaves the queue");
-        let header = Header { len: piece.payload as u16, number: sender.number, ..Header::default() };
-        sender.number += 1;
         let size = piece.bytes + config.link_bytes.0 as u32;
-        let packet = cx.packet(id, Toward::Receiver, size, 0, header);
+        let packet = cx.data_packet(id, size, piece.payload as u16, sender.number);
+        sender.number += 1;
         cx.sender(id).packets_sent += 1;
         // It exists since its burst came.
         (Packet { created_at: cx.conn(id).start, ..packet }, piece.payload)
@@ -395,7 +366,7 @@ impl Endpoint for Model {
         let Conn { src, dst, .. } = *cx.conn(id);
         let number = self.queues.number(src, dst);
         let config = self.configs.of(cx.conn(id));
-        let packets = Packets::new(start.size, cx.flow_stream(Purpose::Packets, start.key));
+        let packets = Packets::new(start.size, start.packet_stream(cx));
         let (count, link_bytes) = (packets.count(config), config.link_bytes.0 as u32);
         *self.senders.open(id, cx) = Sender { packets, next: ConnId::NONE, number: 0 };
         let at = self.queues.of_mut(src);
@@ -484,12 +455,8 @@ impl Endpoint for Model {
         (Some(packet), false)
     }
 
-    fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-        self.lacking.accept(id, cx);
-    }
-
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
-        self.lacking.arrived(packet, cx);
+        cx.deliver_once(packet);
     }
 
     fn at_sender(&mut self, _packet: &Packet, _cx: &mut impl Host) {

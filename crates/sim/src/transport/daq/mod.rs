@@ -15,20 +15,17 @@ use serde_json::json;
 use self::sender::{LATE, RETRANSMIT, Sender};
 use super::delivery::Delivery;
 use super::late::LateFlow;
-use super::{Framing, Settings, audit_ends};
-use crate::balancer::Balancer;
-use crate::balancer::per_flow::PerFlow;
-use crate::derived::{Derived, Longest, Values};
+use super::{Needs, Profile, Settings, audit_ends};
+use crate::derived::{Derived, Environment, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::credit::{CLASSES, FULL_LOAD, LONG, SHORT};
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
-use crate::engine::contract::host::{Host, Start, Toward};
+use crate::engine::contract::host::{Host, Start};
 use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::queue::daq::DaqPort;
 use crate::queue::{Feature, Queue};
-use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
 /// DAQ. Windows follow from the network unless they are given.
@@ -130,61 +127,47 @@ impl Daq {
 }
 
 impl Settings for Daq {
-    fn sets_class(&self, _queue: &Queue) -> bool {
-        true
+    fn profile(&self) -> Profile {
+        Profile {
+            answer_bytes: self.control_bytes.0,
+            gives_up: self.late == LateFlow::GiveUp,
+            timeout_max: self.timeout.max(self.control_timeout()),
+            queue: DaqPort::default().into(),
+            ..Profile::new(self.mss.0, self.header_bytes.0)
+        }
     }
 
-    fn for_deadlines(&self) -> Option<&'static str> {
-        (self.late == LateFlow::GiveUp).then_some("late")
+    fn needs(&self) -> Needs {
+        Needs {
+            features: vec![Feature::Credits],
+            deadlines: (self.late == LateFlow::GiveUp).then_some("late"),
+            ..Needs::default()
+        }
+    }
+
+    fn sets_class(&self, _queue: &Queue) -> bool {
+        true
     }
 
     fn classes(&self, deadline: bool) -> [bool; CLASSES] {
         std::array::from_fn(|class| (class == SHORT) == deadline)
     }
 
-    fn needs(&self) -> &'static [Feature] {
-        &[Feature::Credits]
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        DaqPort::default().into()
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        PerFlow {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.full()
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        self.control_bytes.0
-    }
-
-    fn derived(&self, longest: &Longest) -> Values {
+    fn derived(&self, environment: &Environment) -> Values {
         const MOST: u64 = 1_000_000_000;
         let mut values = Vec::new();
         if self.initial_window == Derived::FromNetwork {
-            let window = Bytes((longest.bdp / 4).clamp(self.full(), MOST));
+            let window = Bytes((environment.longest.bdp / 4).clamp(self.full(), MOST));
             values.push(("initial_window".into(), json!(window)));
         }
         if self.target_queue == Derived::FromNetwork {
-            values.push(("target_queue".into(), json!(Bytes(longest.bdp.saturating_mul(4).min(MOST)))));
+            values.push(("target_queue".into(), json!(Bytes(environment.longest.bdp.saturating_mul(4).min(MOST)))));
         }
         if self.control_timeout == Derived::FromNetwork {
-            let timeout = longest.round_trips(10).max(CONTROL_TIMEOUT_LEAST);
+            let timeout = environment.longest.round_trips(10).max(CONTROL_TIMEOUT_LEAST);
             values.push(("control_timeout".into(), json!(timeout)));
         }
         values
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        Some(Framing { payload: self.mss.0, header: self.header_bytes.0, pad_last: false })
-    }
-
-    fn longest_timeout(&self) -> Time {
-        self.timeout.max(self.control_timeout())
     }
 }
 
@@ -239,7 +222,7 @@ impl Receiver {
             }
         };
         let header = Header { kind: answer, number, seq: packet.created_at.0, ..Header::default() };
-        cx.send_control(id, Toward::Sender, config.control_bytes.0 as u32, header);
+        cx.send_to_sender(id, config.control_bytes.0 as u32, header);
     }
 }
 
@@ -251,8 +234,8 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(configs: Vec<Daq>, _fabric: &Fabric) -> Model {
-        Model { configs: Configs(configs), senders: Ends::default(), receivers: Ends::default() }
+    pub(super) fn new(configs: Configs<Daq>) -> Model {
+        Model { configs, senders: Ends::default(), receivers: Ends::default() }
     }
 }
 

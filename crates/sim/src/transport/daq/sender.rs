@@ -98,7 +98,7 @@ impl Sender {
         let (seq, ack) = if kind == kind::SYN { (cx.conn(id).size, left) } else { (0, 0) };
         let number = self.sent.end();
         let header = Header { kind, number, seq, ack, ..Header::default() };
-        cx.send_control(id, Toward::Receiver, config.control_bytes.0 as u32, header);
+        cx.send_to_receiver(id, config.control_bytes.0 as u32, header);
         if kind != kind::FIN {
             let due = cx.now() + config.control_timeout();
             cx.set_timer(&mut self.timer, due, Owner::Sender(id), RETRANSMIT);
@@ -312,7 +312,7 @@ mod tests {
     /// A flow of four packets whose SYN has been answered after 100 us.
     fn opened(send: Send) -> (FakeHost, Model) {
         let mut host = FakeHost::pair(4 * 1460);
-        let mut model = Model::new(vec![config(send)], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config(send)]));
         host.start(&mut model, FLOW);
         let syn = host.sent[0];
         host.now = Time::from_us(100);

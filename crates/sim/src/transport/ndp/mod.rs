@@ -12,17 +12,16 @@ pub mod sender;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::pacer::Pacer;
 use self::receiver::Receiver;
 use self::scores::PathPenalty;
 use self::sender::{BACKSTOP, Sender};
-use super::{Framing, Settings, audit_ranges};
+use super::{Framing, Needs, Profile, Settings, audit_received};
 use crate::advice::{self, Advice, Unread};
-use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Longest, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
@@ -31,9 +30,8 @@ use crate::engine::contract::packet::Packet;
 use crate::ids::{ConnId, LinkId};
 use crate::problem::Problem;
 use crate::queue::ndp::NdpPort;
-use crate::queue::{Feature, Queue};
+use crate::queue::Feature;
 use crate::random::Purpose;
-use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
 /// NDP. Every point in which paper, htsim and the OMNeT++ model differ is a field.
@@ -191,6 +189,11 @@ const RTO_MIN_LEAST: Time = Time(1_000_000_000);
 const RTO_INITIAL_LEAST: Time = Time(20_000_000_000);
 
 impl Ndp {
+    /// Bytes of a full packet on the wire.
+    fn full_packet(&self) -> u64 {
+        self.payload() + self.header_bytes.0
+    }
+
     /// Packets of the first window.
     pub fn initial_window(&self) -> u32 {
         self.initial_window.or(WINDOW_LEAST)
@@ -223,24 +226,41 @@ impl Ndp {
 }
 
 impl Settings for Ndp {
+    fn profile(&self) -> Profile {
+        let header = self.header_bytes.0;
+        let longest = self.rto_max.max(self.rto_initial()).max(self.rto_min());
+        Profile {
+            framing: Some(Framing { payload: self.payload(), header, pad_last: self.pad_last }),
+            answer_bytes: self.control_bytes.0,
+            answers_per_packet: if self.pull_ack { 1.0 } else { 2.0 },
+            timeout_max: Time((longest.0 as f64 * (1.0 + self.rto_spread)) as u64),
+            in_flight_max: Some(u64::from(self.initial_window())),
+            host_fields: vec![
+                ("pull_order", json!(self.pull_order)),
+                ("pull_turns", json!(self.pull_turns)),
+                ("pull_weights", json!(self.pull_weights)),
+            ],
+            queue: NdpPort::default().into(),
+            balancer: PerPacket {}.into(),
+            ..Profile::new(self.payload(), header)
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            features: vec![Feature::Trimming],
+            priority: matches!(self.pull_order, PullOrder::Strict | PullOrder::Weighted),
+            paths: self.path_penalty.is_some().then_some("path_penalty"),
+            ..Needs::default()
+        }
+    }
+
     fn problems(&self) -> Vec<Problem> {
         if self.mtu_includes_header && self.header_bytes >= self.mtu {
             let why = format!("{} leaves no payload in an mtu of {}", self.header_bytes, self.mtu);
             return vec![Problem::new("header_bytes", why)];
         }
         Vec::new()
-    }
-
-    fn needs(&self) -> &'static [Feature] {
-        &[Feature::Trimming]
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        NdpPort::default().into()
-    }
-
-    fn reads_priority(&self) -> bool {
-        matches!(self.pull_order, PullOrder::Strict | PullOrder::Weighted)
     }
 
     fn unread(&self) -> Vec<Unread> {
@@ -255,34 +275,18 @@ impl Settings for Ndp {
         ])
     }
 
-    fn chooses_paths(&self) -> Option<&'static str> {
-        self.path_penalty.is_some().then_some("path_penalty")
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        PerPacket {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.payload() + self.header_bytes.0
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        self.control_bytes.0
-    }
-
-    fn derived(&self, longest: &Longest) -> Values {
+    fn derived(&self, environment: &Environment) -> Values {
         let mut values = Vec::new();
         if self.initial_window == Derived::FromNetwork {
-            let window = longest.packets(self.full_packet()).clamp(WINDOW_LEAST, 1_000_000);
+            let window = environment.longest.packets(self.full_packet()).clamp(WINDOW_LEAST, 1_000_000);
             values.push(("initial_window".into(), json!(window)));
         }
         if self.rto_min == Derived::FromNetwork {
-            values.push(("rto_min".into(), json!(longest.round_trips(3).max(RTO_MIN_LEAST))));
+            values.push(("rto_min".into(), json!(environment.longest.round_trips(3).max(RTO_MIN_LEAST))));
         }
         if self.rto_initial == Derived::FromNetwork {
             let least = RTO_INITIAL_LEAST.max(self.rto_min.given().unwrap_or_default());
-            values.push(("rto_initial".into(), json!(longest.round_trips(10).max(least))));
+            values.push(("rto_initial".into(), json!(environment.longest.round_trips(10).max(least))));
         }
         values
     }
@@ -290,31 +294,6 @@ impl Settings for Ndp {
     fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
         let packets = (u64::from(self.initial_window()), self.full_packet());
         advice::window(path, "initial_window", packets, longest, "\"bdp\"".into()).into_iter().collect()
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        Some(Framing { payload: self.payload(), header: self.header_bytes.0, pad_last: self.pad_last })
-    }
-
-    fn of_host(&self) -> Vec<(&'static str, Value)> {
-        vec![
-            ("pull_order", json!(self.pull_order)),
-            ("pull_turns", json!(self.pull_turns)),
-            ("pull_weights", json!(self.pull_weights)),
-        ]
-    }
-
-    fn longest_timeout(&self) -> Time {
-        let longest = self.rto_max.max(self.rto_initial()).max(self.rto_min());
-        Time((longest.0 as f64 * (1.0 + self.rto_spread)) as u64)
-    }
-
-    fn most_under_way(&self) -> Option<u64> {
-        Some(u64::from(self.initial_window()))
-    }
-
-    fn answers(&self) -> f64 {
-        if self.pull_ack { 1.0 } else { 2.0 }
     }
 }
 
@@ -359,18 +338,17 @@ pub struct Model {
 const PULL_TURN: u8 = 0;
 
 impl Model {
-    pub(super) fn new(configs: Vec<Ndp>, fabric: &Fabric) -> Model {
-        let mut incoming = vec![Vec::new(); fabric.hosts as usize];
-        for (link, ends) in (0..).zip(&fabric.links) {
-            if fabric.is_host(ends.to) {
-                incoming[ends.to.index()].push(LinkId(link));
-            }
+    pub(super) fn new(configs: Configs<Ndp>) -> Model {
+        let ports = configs.ports();
+        let mut incoming = vec![Vec::new(); ports.hosts];
+        for (host, link) in &ports.incoming {
+            incoming[host.index()].push(*link);
         }
         Model {
-            configs: Configs(configs),
+            pacers: vec![Pacer::default(); ports.links],
+            configs,
             senders: Ends::default(),
             receivers: Ends::default(),
-            pacers: vec![Pacer::default(); fabric.links.len()],
             incoming,
         }
     }
@@ -474,9 +452,7 @@ impl Endpoint for Model {
                 found(format!("link {link}: pulls wait and no timer is set"));
             }
         }
-        for (id, conn) in conns.iter().filter(|(_, conn)| conn.accepted()) {
-            audit_ranges(*id, conn, self.receivers.get(*id).received(), found);
-        }
+        audit_received(conns, |id, _| self.receivers.get(id).received(), found);
     }
 }
 
@@ -492,7 +468,7 @@ mod tests {
     fn started() -> (FakeHost, Model, Vec<Packet>) {
         let config = Ndp { initial_window: Derived::Given(4), ..Ndp::default() };
         let mut host = FakeHost::pair(10 * config.payload());
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         let packets = host.sends(&mut model, FLOW, 9);
         assert_eq!(numbers(&packets), [0, 1, 2, 3]);
@@ -560,7 +536,7 @@ mod tests {
             ..Ndp::default()
         };
         let mut host = FakeHost::pair(config.payload());
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         host.sends(&mut model, FLOW, 1);
         let mut at = Vec::new();
@@ -584,7 +560,7 @@ mod tests {
     fn requested_pulls_are_granted_once() {
         let config = Ndp { initial_window: Derived::Given(4), pull_ack: false, ..Ndp::default() };
         let mut host = FakeHost::pair(10 * config.payload());
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         let packets = host.sends(&mut model, FLOW, 9);
         let mut queued = Vec::new();

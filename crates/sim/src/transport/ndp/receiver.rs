@@ -2,7 +2,7 @@
 
 use super::pacer::Pacer;
 use super::{Ndp, kind, pack};
-use crate::engine::contract::host::{Host, Toward};
+use crate::engine::contract::host::Host;
 use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::transport::delivery::Delivery;
@@ -77,7 +77,7 @@ impl Receiver {
     fn send(&self, id: ConnId, kind: u8, echo: u64, number: u32, config: &Ndp, cx: &mut impl Host) {
         let ack = pack(self.delivery.next(), self.pulls);
         let header = Header { kind, number, seq: echo, ack, ..Header::default() };
-        cx.send_control(id, Toward::Sender, config.control_bytes.0 as u32, header);
+        cx.send_to_sender(id, config.control_bytes.0 as u32, header);
     }
 
     /// Bytes of the ranges that have arrived.

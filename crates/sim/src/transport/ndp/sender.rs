@@ -484,7 +484,7 @@ mod tests {
         };
         let id = ConnId(0);
         let mut host = FakeHost::pair(100_000);
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, id);
         let packets = host.sends(&mut model, id, 3);
         let nacks = |model: &Model| model.senders.get(id).scores.nacks();

@@ -25,7 +25,6 @@ use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Start};
 use crate::engine::contract::packet::{Packet, Record};
 use crate::ids::ConnId;
-use crate::topology::Fabric;
 use crate::units::{Rate, Time};
 
 /// The meaning of requests and replies: the part that a researcher writes. One for each flow, at its sender.
@@ -149,8 +148,8 @@ pub struct Model<S: Scheme> {
 }
 
 impl<S: Scheme> Model<S> {
-    pub(super) fn new(configs: Vec<S::Config>, _fabric: &Fabric) -> Model<S> {
-        Model { configs: Configs(configs), senders: Ends::default(), receivers: Ends::default() }
+    pub(super) fn new(configs: Configs<S::Config>) -> Model<S> {
+        Model { configs, senders: Ends::default(), receivers: Ends::default() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The receiving end: every packet gets a reply with the fields that it carried.
 
 use super::{Pacing, kind};
-use crate::engine::contract::host::{Host, Toward};
+use crate::engine::contract::host::Host;
 use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::transport::reassembly::{Arrival, Reassembly, Record};
 
@@ -58,6 +58,6 @@ impl Receiver {
         };
         let header =
             Header { kind: answer, number, seq: u64::from(self.data.next()), ack, ..Header::default() };
-        cx.send_control(packet.conn, Toward::Sender, pacing.control_size(), header);
+        cx.send_to_sender(packet.conn, pacing.control_size(), header);
     }
 }

@@ -126,7 +126,7 @@ impl<S: Scheme> Sender<S> {
         let flow = self.flow(id, config.pacing(), cx);
         self.fill(asks, &flow, config, cx);
         let header = Header { kind, seq: self.size, ack: cx.now().0, ..Header::default() };
-        cx.send_control(id, Toward::Receiver, config.pacing().control_size(), header);
+        cx.send_to_receiver(id, config.pacing().control_size(), header);
         if kind == kind::ASK {
             self.await_answer(id, config.pacing(), cx);
         } else {
@@ -540,7 +540,7 @@ mod tests {
             ..Pacing::default()
         };
         let mut host = FakeHost::pair(1000);
-        let mut model = d3::Model::new(vec![D3 { pacing, ..D3::default() }], &host.fabric());
+        let mut model = d3::Model::new(host.configs(vec![D3 { pacing, ..D3::default() }]));
         model.start(FLOW, Start { size: 1000, key: 0, due: DUE }, &mut host);
         let mut syn = host.sent[0];
         for _ in 0..lost {

@@ -4,12 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::balancer::Balancer;
 use crate::balancer::assigned::Answers;
 use crate::balancer::nix::Nix;
 use crate::problem::Problem;
-use crate::queue::Queue;
-use crate::queue::drop_tail::DropTail;
+use crate::transport::{Needs, Profile};
 use crate::units::{Bytes, Time};
 
 /// Settings of a sender at a rate that switches give.
@@ -86,98 +84,34 @@ impl Pacing {
         payload.saturating_add(payload.div_ceil(self.mss.0).saturating_mul(header))
     }
 
-    /// Its problems; paths are below it.
+    /// The profile of a transport that sends so: flows take a random shortest path, and answers its links.
+    pub fn profile(&self) -> Profile {
+        Profile {
+            answer_bytes: u64::from(self.control_size()),
+            timeout_max: self.rto_max,
+            balancer: Nix { answers: Answers::Backwards, ..Nix::default() }.into(),
+            ..Profile::new(self.mss.0, u64::from(self.data_size(0)))
+        }
+    }
+
+    /// The needs of one whose rates that agent computes, at switches; it has these defaults.
+    pub fn needs(agent: impl Into<Agent>) -> Needs {
+        Needs { agent: Some(agent.into()), records: true, ..Needs::default() }
+    }
+
+    /// Problems of the field `pacing`; paths are below the transport.
     pub fn problems(&self) -> Vec<Problem> {
         let wrong = self.rto_max < self.rto_min;
         let message = format!("\"{}\" is below rto_min, which is \"{}\"", self.rto_max, self.rto_min);
-        wrong.then(|| Problem::new("rto_max", message)).into_iter().collect()
+        wrong.then(|| Problem::new("pacing.rto_max", message)).into_iter().collect()
     }
 }
 
-/// A transport whose senders get their rate from switches. `paced_settings!` makes its `Settings` of this.
+/// A transport whose senders get their rate from switches.
 pub trait Paced {
     /// How packets are sent.
     fn pacing(&self) -> &Pacing;
-
-    /// Its default agent at switches.
-    fn recommended_agent(&self) -> Agent;
-
-    /// The queue that ports get if the scenario names none.
-    fn recommended_queue(&self) -> Queue {
-        DropTail::default().into()
-    }
-
-    /// The balancer that its flows get if the scenario names none: a random shortest path, and answers on its links.
-    fn recommended_balancer(&self) -> Balancer {
-        Nix { answers: Answers::Backwards, ..Nix::default() }.into()
-    }
-
-    /// A field that is only about flows with deadlines, if it is set so.
-    fn for_deadlines(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Whether a flow with a deadline may end before all of its bytes have arrived.
-    fn gives_up(&self) -> bool {
-        self.for_deadlines().is_some()
-    }
-
-    /// All that is wrong in its own fields.
-    fn own_problems(&self) -> Vec<Problem> {
-        Vec::new()
-    }
 }
-
-/// Implements [`Settings`](crate::transport::Settings) for a transport that is [`Paced`].
-macro_rules! paced_settings {
-    ($config:ident) => {
-        impl $crate::transport::Settings for $config {
-            fn problems(&self) -> Vec<$crate::problem::Problem> {
-                let pacing = $crate::problem::within("pacing", self.pacing.problems());
-                pacing.chain($crate::transport::paced::Paced::own_problems(self)).collect()
-            }
-
-            fn agent(&self) -> Option<$crate::agent::Agent> {
-                Some($crate::transport::paced::Paced::recommended_agent(self))
-            }
-
-            fn for_deadlines(&self) -> Option<&'static str> {
-                $crate::transport::paced::Paced::for_deadlines(self)
-            }
-
-            fn gives_up(&self) -> bool {
-                $crate::transport::paced::Paced::gives_up(self)
-            }
-
-            fn recommended_queue(&self) -> $crate::queue::Queue {
-                $crate::transport::paced::Paced::recommended_queue(self)
-            }
-
-            fn recommended_balancer(&self) -> $crate::balancer::Balancer {
-                $crate::transport::paced::Paced::recommended_balancer(self)
-            }
-
-            fn full_packet(&self) -> u64 {
-                u64::from(self.pacing.data_size(self.pacing.mss.0 as u32))
-            }
-
-            fn answer_bytes(&self) -> u64 {
-                u64::from(self.pacing.control_size())
-            }
-
-            fn framing(&self) -> Option<$crate::transport::Framing> {
-                let header = self.pacing.header_bytes.0 + self.pacing.congestion_header.0;
-                Some($crate::transport::Framing { payload: self.pacing.mss.0, header, pad_last: false })
-            }
-
-            fn longest_timeout(&self) -> $crate::units::Time {
-                self.pacing.rto_max
-            }
-        }
-    };
-}
-
-pub(crate) use paced_settings;
 
 #[cfg(test)]
 mod tests {
@@ -185,13 +119,13 @@ mod tests {
 
     /// One timeout for all is a range of one value; a longest one below the shortest is none.
     #[test]
-    fn the_longest_timeout_is_the_shortest_or_longer() {
+    fn rto_max_is_at_least_rto_min() {
         let problems = |rto_max| Pacing { rto_min: Time::from_us(200), rto_max, ..DEFAULT }.problems();
         assert_eq!(problems(Time::from_us(200)), []);
         let [problem] = &problems(Time::from_ns(199_999))[..] else { panic!("one problem") };
         assert_eq!(
             (&problem.path[..], &problem.message[..]),
-            ("rto_max", "\"199999ns\" is below rto_min, which is \"200us\"")
+            ("pacing.rto_max", "\"199999ns\" is below rto_min, which is \"200us\"")
         );
     }
 }

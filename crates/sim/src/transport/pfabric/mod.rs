@@ -11,25 +11,23 @@ pub mod sender;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::sender::{RETRANSMIT, Sender};
 use super::delivery::Delivery;
-use super::{Framing, Settings, audit_ends};
+use super::{Needs, Profile, Settings, audit_ends};
 use crate::advice::{self, Advice};
-use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Longest, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
-use crate::engine::contract::host::{Host, Start, Toward};
+use crate::engine::contract::host::{Host, Start};
 use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::problem::Problem;
 use crate::queue::pfabric::PfabricPort;
-use crate::queue::{Feature, Queue};
-use crate::topology::Fabric;
+use crate::queue::Feature;
 use crate::units::{Bytes, Time};
 
 /// pFabric. Windows and timeout have to fit the network, from which they follow unless they are given.
@@ -107,6 +105,11 @@ const WINDOW_MOST_LEAST: u32 = 15;
 const RTO_LEAST: Time = Time::from_us(45);
 
 impl Pfabric {
+    /// Bytes of a full packet on the wire.
+    fn full_packet(&self) -> u64 {
+        self.mss.0 + self.header_bytes.0
+    }
+
     /// Packets in flight at the start.
     pub fn initial_window(&self) -> u32 {
         self.initial_window.or(WINDOW_LEAST)
@@ -124,6 +127,28 @@ impl Pfabric {
 }
 
 impl Settings for Pfabric {
+    fn profile(&self) -> Profile {
+        Profile {
+            answer_bytes: self.header_bytes.0,
+            timeout_max: self.rto(),
+            initial_burst: Some(u64::from(self.initial_window())),
+            in_flight_max: Some(u64::from(self.max_window())),
+            host_fields: vec![("host_order", json!(self.host_order))],
+            queue: PfabricPort::default().into(),
+            // Order does not matter to a sender without fast retransmit.
+            balancer: PerPacket {}.into(),
+            ..Profile::new(self.mss.0, self.header_bytes.0)
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            features: vec![Feature::Scheduling],
+            host_queues: (self.host_order == HostOrder::Port).then_some("host_order"),
+            ..Needs::default()
+        }
+    }
+
     fn problems(&self) -> Vec<Problem> {
         if let (Some(most), Some(initial)) = (self.max_window.given(), self.initial_window.given())
             && most < initial
@@ -134,31 +159,10 @@ impl Settings for Pfabric {
         Vec::new()
     }
 
-    fn needs(&self) -> &'static [Feature] {
-        &[Feature::Scheduling]
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        PfabricPort::default().into()
-    }
-
-    /// Order does not matter to a sender without fast retransmit.
-    fn recommended_balancer(&self) -> Balancer {
-        PerPacket {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.mss.0 + self.header_bytes.0
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        self.header_bytes.0
-    }
-
-    fn derived(&self, longest: &Longest) -> Values {
+    fn derived(&self, environment: &Environment) -> Values {
         let mut values = Vec::new();
         let most = self.max_window.given().unwrap_or(1_000_000);
-        let window = longest.packets(self.full_packet()).max(WINDOW_LEAST).min(most);
+        let window = environment.longest.packets(self.full_packet()).max(WINDOW_LEAST).min(most);
         let initial = self.initial_window.or(window);
         if self.initial_window == Derived::FromNetwork {
             values.push(("initial_window".into(), json!(initial)));
@@ -168,7 +172,7 @@ impl Settings for Pfabric {
             values.push(("max_window".into(), json!(most)));
         }
         if self.rto == Derived::FromNetwork {
-            values.push(("rto".into(), json!(longest.round_trips(3).max(RTO_LEAST))));
+            values.push(("rto".into(), json!(environment.longest.round_trips(3).max(RTO_LEAST))));
         }
         values
     }
@@ -177,30 +181,6 @@ impl Settings for Pfabric {
         let packets = (u64::from(self.max_window()), self.full_packet());
         let window = advice::window(path, "max_window", packets, longest, "\"bdp\"".into());
         window.into_iter().chain(timeout(path, self, longest)).collect()
-    }
-
-    fn initial_burst(&self) -> Option<u64> {
-        Some(u64::from(self.initial_window()))
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        Some(Framing { payload: self.mss.0, header: self.header_bytes.0, pad_last: false })
-    }
-
-    fn of_host(&self) -> Vec<(&'static str, Value)> {
-        vec![("host_order", json!(self.host_order))]
-    }
-
-    fn queues_at_hosts(&self) -> Option<&'static str> {
-        (self.host_order == HostOrder::Port).then_some("host_order")
-    }
-
-    fn longest_timeout(&self) -> Time {
-        self.rto()
-    }
-
-    fn most_under_way(&self) -> Option<u64> {
-        Some(u64::from(self.max_window()))
     }
 }
 
@@ -244,7 +224,7 @@ impl Receiver {
             self.0.receive(id, number, len, kind == kind::LAST, cx);
         }
         let header = Header { kind: answer, number, seq: u64::from(self.0.next()), ..Header::default() };
-        cx.send_control(id, Toward::Sender, config.header_bytes.0 as u32, header);
+        cx.send_to_sender(id, config.header_bytes.0 as u32, header);
     }
 }
 
@@ -261,13 +241,13 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(configs: Vec<Pfabric>, fabric: &Fabric) -> Model {
+    pub(super) fn new(configs: Configs<Pfabric>) -> Model {
         Model {
-            configs: Configs(configs),
+            eager: vec![Vec::new(); configs.ports().hosts],
+            last: vec![ConnId::NONE; configs.ports().links],
+            configs,
             senders: Ends::default(),
             receivers: Ends::default(),
-            eager: vec![Vec::new(); fabric.hosts as usize],
-            last: vec![ConnId::NONE; fabric.links.len()],
         }
     }
 
@@ -412,7 +392,7 @@ mod tests {
             host_order,
             ..Pfabric::default()
         };
-        Model::new(vec![config], &host.fabric())
+        Model::new(host.configs(vec![config]))
     }
 
     /// Number of each packet, and the bytes that its flow lacks.
@@ -503,7 +483,7 @@ mod tests {
             remaining: Remaining::Unsent,
             ..Pfabric::default()
         };
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         assert_eq!(ranks(&host.sends(&mut model, FLOW, 9)), [(0, 5000), (1, 4000), (2, 3000)]);
     }

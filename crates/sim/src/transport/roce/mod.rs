@@ -17,10 +17,8 @@ use serde::{Deserialize, Serialize};
 use self::congestion::{Begin, RateControl, Signals};
 use self::receiver::Receiver;
 use self::sender::{PACE, RETRANSMIT, Sender};
-use super::{Framing, Settings, audit_ranges};
+use super::{Needs, Profile, Settings, audit_received};
 use crate::advice::Advice;
-use crate::balancer::Balancer;
-use crate::balancer::per_flow::PerFlow;
 use crate::derived::Longest;
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
@@ -30,8 +28,7 @@ use crate::engine::contract::packet::Packet;
 use crate::ids::ConnId;
 use crate::problem::{Problem, within};
 use crate::queue::lossless::Lossless;
-use crate::queue::{Feature, Queue};
-use crate::topology::Fabric;
+use crate::queue::Feature;
 use crate::units::{Bytes, Time};
 
 /// RoCEv2 with a congestion control of one's choice: go-back-N, and packets sent one by one at a rate.
@@ -91,6 +88,33 @@ impl Default for Roce {
 }
 
 impl Settings for Roce {
+    fn profile(&self) -> Profile {
+        Profile {
+            answer_bytes: self.ack_bytes.0,
+            answers_per_packet: if self.ack_every == 0 { 0.0 } else { 1.0 / f64::from(self.ack_every) },
+            ecn_capable: self.congestion.signals().needs_marks(),
+            class_field: Some("data_class"),
+            timeout_max: self.timeout,
+            queue: Lossless::default().into(),
+            ..Profile::new(self.payload.0, self.header_bytes.0)
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        let signals = self.congestion.signals();
+        let features = [
+            (Feature::Ecn, signals.needs_marks()),
+            (Feature::Lossless, self.lossless),
+            (Feature::Telemetry, signals.telemetry),
+        ];
+        let needed = features.into_iter().filter(|(_, needed)| *needed);
+        Needs {
+            features: needed.map(|(feature, _)| feature).collect(),
+            records: signals.telemetry,
+            ..Needs::default()
+        }
+    }
+
     fn problems(&self) -> Vec<Problem> {
         let own = within(format!("congestion.{}", self.congestion.name()), self.congestion.problems());
         let unanswered = (self.ack_every == 0 && self.congestion.signals().acks).then(|| {
@@ -101,53 +125,6 @@ impl Settings for Roce {
             Problem::new("ack_every", message).with_hint(Some("use 1 or more".into()))
         });
         own.chain(unanswered).collect()
-    }
-
-    fn needs(&self) -> &'static [Feature] {
-        use Feature::{Ecn, Lossless, Telemetry};
-        let Signals { telemetry, .. } = self.congestion.signals();
-        match (self.congestion.signals().needs_marks(), self.lossless, telemetry) {
-            (true, true, true) => &[Ecn, Lossless, Telemetry],
-            (true, true, false) => &[Ecn, Lossless],
-            (true, false, true) => &[Ecn, Telemetry],
-            (true, false, false) => &[Ecn],
-            (false, true, true) => &[Lossless, Telemetry],
-            (false, true, false) => &[Lossless],
-            (false, false, true) => &[Telemetry],
-            (false, false, false) => &[],
-        }
-    }
-
-    fn has_records(&self) -> bool {
-        self.congestion.signals().telemetry
-    }
-
-    fn classifies_by(&self) -> Option<&'static str> {
-        Some("data_class")
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        Lossless::default().into()
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        PerFlow {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.payload.0 + self.header_bytes.0
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        self.ack_bytes.0
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        Some(Framing { payload: self.payload.0, header: self.header_bytes.0, pad_last: false })
-    }
-
-    fn longest_timeout(&self) -> Time {
-        self.timeout
     }
 
     /// Acknowledgements that queue behind data: where data fills a port in both directions, they starve, and
@@ -163,10 +140,6 @@ impl Settings for Roce {
             write: format!("{path}.control_class = 0"),
         };
         (self.control_class > self.data_class).then(advice).into_iter().collect()
-    }
-
-    fn answers(&self) -> f64 {
-        if self.ack_every == 0 { 0.0 } else { 1.0 / f64::from(self.ack_every) }
     }
 }
 
@@ -213,10 +186,10 @@ pub struct Connections<C> {
 pub type Model = Connections<congestion::Model>;
 
 impl<C> Connections<C> {
-    pub(super) fn new(configs: Vec<impl Into<Roce>>, _fabric: &Fabric) -> Connections<C> {
+    pub(super) fn new(configs: Configs<impl Into<Roce>>) -> Connections<C> {
         let config = |roce: Roce| Config { signals: roce.congestion.signals(), roce };
-        let configs = configs.into_iter().map(|configured| config(configured.into())).collect();
-        Connections { configs: Configs(configs), senders: Ends::default(), receivers: Ends::default() }
+        let configs = configs.map(|configured| config(configured.into()));
+        Connections { configs, senders: Ends::default(), receivers: Ends::default() }
     }
 }
 
@@ -266,9 +239,7 @@ impl<C: Begin> Endpoint for Connections<C> {
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (id, conn) in conns.iter().filter(|(_, conn)| conn.accepted()) {
-            audit_ranges(*id, conn, self.receivers.get(*id).received, found);
-        }
+        audit_received(conns, |id, _| self.receivers.get(id).received, found);
     }
 }
 

@@ -2,7 +2,7 @@
 //! DCQCN's paper).
 
 use super::{Config, kind};
-use crate::engine::contract::host::{Host, Toward};
+use crate::engine::contract::host::Host;
 use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::units::Time;
 
@@ -69,6 +69,6 @@ impl Receiver {
         let class = config.control_class as u8;
         let header =
             Header { kind, class, number: self.expected, seq: packet.created_at.0, ..Header::default() };
-        cx.send_control(packet.conn, Toward::Sender, size as u32, header);
+        cx.send_to_sender(packet.conn, size as u32, header);
     }
 }

@@ -24,7 +24,7 @@ use crate::engine::parted::executor::InTurn;
 use crate::engine::run::Engine;
 use crate::scenario::Scenario;
 use crate::setup::Setup;
-use crate::topology::Link;
+use crate::topology::{Fabric, Link};
 use crate::units::Rate;
 use crate::{agent, balancer, controller, parting, queue};
 
@@ -32,7 +32,7 @@ const FLOW: ConnId = ConnId(0);
 
 fn started(packets: u64) -> (FakeHost, Model) {
     let mut host = FakeHost::pair(packets * 1000);
-    let mut model = Model::new(vec![Roce::default()], &host.fabric());
+    let mut model = Model::new(host.configs(vec![Roce::default()]));
     host.start(&mut model, FLOW);
     (host, model)
 }
@@ -129,7 +129,7 @@ fn each_gap_is_reported_once() {
 #[test]
 fn acknowledgements_echo_marks() {
     let mut host = FakeHost::pair(8_000);
-    let mut model = Model::new(vec![Roce { ack_every: 2, ..Roce::default() }], &host.fabric());
+    let mut model = Model::new(host.configs(vec![Roce { ack_every: 2, ..Roce::default() }]));
     host.start(&mut model, FLOW);
     let packets = host.sends(&mut model, FLOW, 9);
     let mut echoes = Vec::new();
@@ -192,7 +192,7 @@ impl<const WINDOW: u64> Connections<Probe<WINDOW>> {
 /// A flow of so many packets and 500 B under a probe, and times of its first packets if nothing answers.
 fn probed<const WINDOW: u64>(packets: u64) -> (FakeHost, Connections<Probe<WINDOW>>) {
     let mut host = FakeHost::pair(packets * 1000 + 500);
-    let mut model = Connections::new(vec![Roce::default()], &host.fabric());
+    let mut model = Connections::new(host.configs(vec![Roce::default()]));
     host.start(&mut model, FLOW);
     (host, model)
 }
@@ -254,7 +254,7 @@ fn a_window_is_never_too_small_for_an_acknowledgement() {
     for (ack_every, packets) in [(1, 1), (4, 4)] {
         let mut host = FakeHost::pair(10_000);
         let mut model: Connections<Probe<1>> =
-            Connections::new(vec![Roce { ack_every, ..Roce::default() }], &host.fabric());
+            Connections::new(host.configs(vec![Roce { ack_every, ..Roce::default() }]));
         host.start(&mut model, FLOW);
         let sent = paced(&mut host, &mut model, packets + 1);
         assert_eq!(sent.len(), packets as usize);
@@ -328,10 +328,13 @@ impl Members for Collecting<'_> {
     type Controller = controller::Model;
 
     fn endpoints(&self, fabric: &Fabric) -> Vec<Connections<Collector>> {
-        let mut connections =
-            Connections::new(vec![Roce { payload: Bytes(1188), ..Roce::default() }], fabric);
-        connections.configs.0[0].signals.telemetry = true;
-        vec![connections]
+        let configs = Configs::new(vec![Roce { payload: Bytes(1188), ..Roce::default() }], fabric);
+        let Connections { configs, senders, receivers } = Connections::new(configs);
+        let asks = |mut config: Config| {
+            config.signals.telemetry = true;
+            config
+        };
+        vec![Connections { configs: configs.map(asks), senders, receivers }]
     }
 
     fn telemetry(&self) -> u32 {
@@ -421,7 +424,7 @@ fn collected(queue: &str, packets: u64, parts: u32) -> Vec<Telemetry> {
         stop_delay: of.stop_delay,
         until: of.until,
         stall: of.stall,
-        longest_timeout: of.longest_timeout,
+        timeout_max: of.timeout_max,
         memory_limit: of.memory_limit,
         work_limit: of.work_limit,
         full_packet: of.full_packet,

@@ -33,7 +33,6 @@ use crate::engine::contract::host::{Host, Start};
 use crate::engine::contract::packet::Packet;
 use crate::ids::{ConnId, FlowId};
 use crate::random::Purpose;
-use crate::topology::Fabric;
 
 /// Of a data segment's `Header::ack`, which TCP leaves free: the number of its data in the flow, and above it whether
 /// that is the last.
@@ -60,9 +59,9 @@ pub struct Model<R> {
 }
 
 impl<R: Record> Model<R> {
-    pub(super) fn new(configs: Vec<impl OverTcp>, _fabric: &Fabric) -> Model<R> {
+    pub(super) fn new(configs: Configs<impl OverTcp>) -> Model<R> {
         Model {
-            configs: Configs(configs.iter().map(OverTcp::session).collect()),
+            configs: configs.map(|config| config.session()),
             outgoing: Ends::default(),
             incoming: Ends::default(),
             subflows: Ends::default(),
@@ -381,7 +380,7 @@ mod tests {
         };
         let mut host = FakeHost::pair(4000);
         let config = Mptcp { subflows: 2, join: Join::AtOnce, tcp, ..Mptcp::default() };
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         let packets = SUBFLOWS.map(|id| host.sends(&mut model, id, 9));
         assert_eq!((data(&packets[0]), data(&packets[1])), (vec![0, 1], vec![2, 3]));
@@ -457,7 +456,7 @@ mod tests {
         };
         let mut host = FakeHost::pair(8000);
         let config = Mptcp { subflows: 2, join: Join::AtOnce, tcp, ..Mptcp::default() };
-        let mut model: Model<Reassembly> = Model::new(vec![config], &host.fabric());
+        let mut model: Model<Reassembly> = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         let packets = SUBFLOWS.map(|id| host.sends(&mut model, id, 9));
         assert_eq!((data(&packets[0]), data(&packets[1])), (vec![0, 1, 2, 3], vec![]));

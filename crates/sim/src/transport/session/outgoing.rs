@@ -486,7 +486,7 @@ mod tests {
             };
             let mut host = FakeHost { paths: 2, ..FakeHost::pair(40_000) };
             let config = ParallelTcp { paths: Paths::Count(2), tcp, ..ParallelTcp::default() };
-            let mut model = Model::new(vec![config], &host.fabric());
+            let mut model = Model::new(host.configs(vec![config]));
             host.start(&mut model, FLOW);
             let packets = SUBFLOWS.map(|id| host.sends(&mut model, id, 1));
             for (packets, us) in packets.iter().zip([200, 800]) {
@@ -523,7 +523,7 @@ mod tests {
             tcp,
             ..Mptcp::default()
         };
-        let mut model = mptcp::Model::new(vec![config], &host.fabric());
+        let mut model = mptcp::Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         let packets = SUBFLOWS.map(|id| host.sends(&mut model, id, 10));
         host.now = Time::from_us(100);

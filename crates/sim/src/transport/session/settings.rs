@@ -7,15 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::partition::Partition;
 use crate::advice::{Advice, Unread};
 use crate::balancer::Balancer;
-use crate::derived::{Longest, Values};
+use crate::derived::{Environment, Longest, Values};
 use crate::engine::contract::packet::Packet;
 use crate::problem::{Problem, within};
-use crate::queue::{Feature, Queue};
 use crate::topology::Fabric;
 use crate::transport::frame::Frame;
 use crate::transport::tcp::Tcp;
-use crate::transport::{Framing, Prototypes, Settings, Signal};
-use crate::units::{Bytes, Time};
+use crate::transport::{Needs, Profile, Prototypes, Settings};
+use crate::units::Bytes;
 
 /// Most subflows of a flow: their numbers are bytes.
 pub const SUBFLOWS_MAX: u32 = 255;
@@ -154,7 +153,7 @@ pub trait OverTcp {
 
     /// The balancer that gives its connections paths if the scenario names none.
     fn balancer(&self) -> Balancer {
-        self.tcp().recommended_balancer()
+        self.tcp().profile().balancer
     }
 }
 
@@ -164,6 +163,25 @@ fn below_tcp(values: Values) -> Values {
 }
 
 impl<T: OverTcp> Settings for T {
+    fn profile(&self) -> Profile {
+        let (session, tcp) = (self.session(), self.tcp().profile());
+        let subflows = u64::from(session.subflows.most());
+        let windows = if session.receive_window == Covers::Flow { 1 } else { subflows };
+        let buffers = session.buffered().map_or(u64::MAX, |segments| subflows * segments as u64);
+        Profile {
+            class_field: tcp.class_field.map(|_| "tcp.tagging"),
+            subflows,
+            endless: self.endless(),
+            in_flight_max: tcp.in_flight_max.map(|packets| buffers.min(windows * packets)),
+            balancer: self.balancer(),
+            ..tcp
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        self.tcp().needs()
+    }
+
     fn bind(&mut self, prototypes: &Prototypes) -> bool {
         self.tcp_mut().bind(prototypes)
     }
@@ -177,48 +195,12 @@ impl<T: OverTcp> Settings for T {
         OverTcp::problems_on(self, fabric)
     }
 
-    fn endless(&self) -> bool {
-        OverTcp::endless(self)
-    }
-
-    fn needs(&self) -> &'static [Feature] {
-        self.tcp().needs()
-    }
-
-    fn classifies_by(&self) -> Option<&'static str> {
-        self.tcp().tagging.as_ref().map(|_| "tcp.tagging")
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        self.tcp().recommended_queue()
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        self.balancer()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.tcp().full_packet()
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        self.tcp().answer_bytes()
-    }
-
-    fn derived(&self, longest: &Longest) -> Values {
-        below_tcp(self.tcp().derived(longest))
+    fn derived(&self, environment: &Environment) -> Values {
+        below_tcp(self.tcp().derived(environment))
     }
 
     fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
         self.tcp().advice(&format!("{path}.tcp"), longest)
-    }
-
-    fn initial_burst(&self) -> Option<u64> {
-        self.tcp().initial_burst()
-    }
-
-    fn window_adapts_to(&self) -> Option<Signal> {
-        self.tcp().window_adapts_to()
     }
 
     fn unread(&self) -> Vec<Unread> {
@@ -231,38 +213,6 @@ impl<T: OverTcp> Settings for T {
 
     fn preset(&self) -> Values {
         below_tcp(self.tcp().preset())
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        self.tcp().framing()
-    }
-
-    fn keeps(&self) -> bool {
-        true
-    }
-
-    fn longest_timeout(&self) -> Time {
-        self.tcp().longest_timeout()
-    }
-
-    fn most_under_way(&self) -> Option<u64> {
-        let session = self.session();
-        let subflows = u64::from(session.subflows.most());
-        let windows = if session.receive_window == Covers::Flow { 1 } else { subflows };
-        let buffers = session.buffered().map_or(u64::MAX, |segments| subflows * segments as u64);
-        self.tcp().most_under_way().map(|packets| buffers.min(windows * packets))
-    }
-
-    fn subflows(&self) -> u64 {
-        u64::from(self.session().subflows.most())
-    }
-
-    fn answers(&self) -> f64 {
-        self.tcp().answers()
-    }
-
-    fn link_bytes(&self) -> u64 {
-        self.tcp().link_bytes()
     }
 
     fn frame(&self, packet: &Packet) -> Frame {

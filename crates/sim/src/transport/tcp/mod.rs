@@ -26,7 +26,6 @@ use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Start};
 use crate::engine::contract::packet::Packet;
 use crate::ids::ConnId;
-use crate::topology::Fabric;
 
 /// Values of `Header::kind`. Data: `number` and `seq` are the segment's place in its connection, in segments
 /// and bytes. Acknowledgement: `number` and `ack` are the next expected ones, in segments and bytes; `seq`
@@ -58,8 +57,8 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(configs: Vec<Tcp>, _fabric: &Fabric) -> Model {
-        Model { configs: Configs(configs), senders: Ends::default(), receivers: Ends::default() }
+    pub(super) fn new(configs: Configs<Tcp>) -> Model {
+        Model { configs, senders: Ends::default(), receivers: Ends::default() }
     }
 }
 
@@ -171,7 +170,7 @@ mod tests {
             ..config
         };
         let mut host = FakeHost::pair(100_000);
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);
         let packets = host.sends(&mut model, FLOW, 99);
         assert_eq!(packets.len(), initial_window as usize);
@@ -278,7 +277,7 @@ mod tests {
             ..Tcp::default()
         };
         let mut host = FakeHost::pair(10_000);
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         model.start(FLOW, Start { size: 10_000, key: 0, due: Time::from_us(660) }, &mut host);
         let packets = host.sends(&mut model, FLOW, 99);
         host.now = Time::from_us(300);
@@ -415,7 +414,7 @@ mod tests {
     #[test]
     fn a_lost_syn_is_a_whole_window() {
         let mut host = FakeHost::pair(100_000);
-        let mut model = Model::new(vec![Tcp::default()], &host.fabric());
+        let mut model = Model::new(host.configs(vec![Tcp::default()]));
         host.start(&mut model, FLOW);
         host.times_out(&mut model, FLOW);
         assert_eq!(causes(&host), (1, 1));

@@ -3,7 +3,7 @@
 use super::ecn::Marks;
 use super::{Tcp, kind};
 use crate::engine::contract::event::Owner;
-use crate::engine::contract::host::{Host, Timer, Toward};
+use crate::engine::contract::host::{Host, Timer};
 use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::transport::delivery::Delivery;
@@ -54,7 +54,7 @@ impl Receiver {
         let kind = kind::plain(packet.header.kind);
         if kind == kind::SYN {
             let header = Header { kind: kind::SYN_ACK, ..Header::default() };
-            return cx.send_control(flow, Toward::Sender, config.ack_bytes(), header);
+            return cx.send_to_sender(flow, config.ack_bytes(), header);
         }
         cx.note_arrival(packet);
         let heard = self.marks.hear(packet.has(flag::CE), packet.header.kind & kind::CWR != 0);
@@ -95,7 +95,7 @@ impl Receiver {
             ack: self.delivery.in_order(),
             ..Header::default()
         };
-        cx.send_control(flow, Toward::Sender, config.ack_bytes(), header);
+        cx.send_to_sender(flow, config.ack_bytes(), header);
     }
 
     /// Sends the delayed acknowledgement.

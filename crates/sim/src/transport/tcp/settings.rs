@@ -8,18 +8,16 @@ use super::congestion::{Congestion, Window};
 use super::ecn::Echo;
 use super::{advice, kind};
 use crate::advice::{Advice, Unread};
-use crate::balancer::Balancer;
-use crate::balancer::per_flow::PerFlow;
-use crate::derived::{Derived, Longest, Values};
+use crate::derived::{Derived, Environment, Longest, Values};
 use crate::engine::contract::packet::Packet;
 use crate::problem::{Problem, within};
 use crate::queue::drop_tail::DropTail;
 use crate::queue::ecn::Ecn;
 use crate::queue::strict_priority::StrictPriority;
-use crate::queue::{Feature, Queue};
+use crate::queue::Feature;
 use crate::transport::frame::{Frame, TcpFrame};
 use crate::transport::tagging::Tagging;
-use crate::transport::{Framing, Prototypes, Settings, Signal};
+use crate::transport::{Needs, Profile, Prototypes, Settings, Signal};
 use crate::units::{Bytes, Time};
 
 /// TCP. Every difference to RFCs and other simulators is a field; the preset sets the timers.
@@ -270,6 +268,34 @@ impl Default for Tcp {
 }
 
 impl Settings for Tcp {
+    fn profile(&self) -> Profile {
+        let (marks, tags) = (self.echo().is_some(), self.tagging.is_some());
+        Profile {
+            answer_bytes: u64::from(self.ack_bytes()),
+            answers_per_packet: 1.0 / f64::from(self.segments_per_ack()),
+            link_bytes: self.link_bytes.0,
+            ecn_capable: marks,
+            class_field: tags.then_some("tagging"),
+            keeps: true,
+            timeout_max: self.rto_max,
+            initial_burst: Some(u64::from(self.initial_window())),
+            in_flight_max: Some(self.receive_window.0.div_ceil(self.mss.0)),
+            window_signal: Some(if marks { Signal::Marks } else { Signal::Losses }),
+            queue: match (marks, tags) {
+                (_, true) => StrictPriority::default().into(),
+                (true, false) => Ecn::default().into(),
+                (false, false) => DropTail::default().into(),
+            },
+            ..Profile::new(self.mss.0, u64::from(self.data_header_bytes()))
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        let marks = self.echo().map(|_| Feature::Ecn);
+        let classes = self.tagging.as_ref().map(|_| Feature::Classes);
+        Needs { features: marks.into_iter().chain(classes).collect(), ..Needs::default() }
+    }
+
     fn bind(&mut self, prototypes: &Prototypes) -> bool {
         let Congestion::PythonControl(own) = &mut self.congestion else { return false };
         own.bind(&prototypes.controls);
@@ -300,15 +326,6 @@ impl Settings for Tcp {
         problems
     }
 
-    fn needs(&self) -> &'static [Feature] {
-        match (self.echo().is_some(), self.tagging.is_some()) {
-            (false, false) => &[],
-            (true, false) => &[Feature::Ecn],
-            (false, true) => &[Feature::Classes],
-            (true, true) => &[Feature::Ecn, Feature::Classes],
-        }
-    }
-
     fn unread(&self) -> Vec<Unread> {
         let own_marks = self.congestion.echo().is_some();
         Unread::among([
@@ -318,50 +335,18 @@ impl Settings for Tcp {
         ])
     }
 
-    fn classifies_by(&self) -> Option<&'static str> {
-        self.tagging.as_ref().map(|_| "tagging")
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        match (self.echo().is_some(), self.tagging.is_some()) {
-            (_, true) => StrictPriority::default().into(),
-            (true, false) => Ecn::default().into(),
-            (false, false) => DropTail::default().into(),
-        }
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        PerFlow {}.into()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.mss.0 + self.header_bytes.0 + self.link_bytes.0
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        u64::from(self.ack_bytes())
-    }
-
-    fn derived(&self, longest: &Longest) -> Values {
+    fn derived(&self, environment: &Environment) -> Values {
         if self.initial_window != Derived::FromNetwork {
             return Vec::new();
         }
         vec![(
             "initial_window".into(),
-            json!(longest.packets(self.full_packet()).clamp(WINDOW_LEAST, 1_000_000)),
+            json!(environment.longest.packets(self.full_packet()).clamp(WINDOW_LEAST, 1_000_000)),
         )]
     }
 
     fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
         advice::advice(path, self, longest)
-    }
-
-    fn initial_burst(&self) -> Option<u64> {
-        Some(u64::from(self.initial_window()))
-    }
-
-    fn window_adapts_to(&self) -> Option<Signal> {
-        Some(if self.echo().is_some() { Signal::Marks } else { Signal::Losses })
     }
 
     fn preset(&self) -> Values {
@@ -370,31 +355,6 @@ impl Settings for Tcp {
             ("rto_min".into(), json!(self.rto_min())),
             ("rto_initial".into(), json!(self.rto_initial())),
         ]
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        let header = self.header_bytes.0 + self.link_bytes.0;
-        Some(Framing { payload: self.mss.0, header, pad_last: false })
-    }
-
-    fn keeps(&self) -> bool {
-        true
-    }
-
-    fn longest_timeout(&self) -> Time {
-        self.rto_max
-    }
-
-    fn most_under_way(&self) -> Option<u64> {
-        Some(self.receive_window.0.div_ceil(self.mss.0))
-    }
-
-    fn answers(&self) -> f64 {
-        1.0 / f64::from(self.segments_per_ack())
-    }
-
-    fn link_bytes(&self) -> u64 {
-        self.link_bytes.0
     }
 
     /// A connection's first sequence number is 0, its SYN takes one; the window has the largest value of the
@@ -426,6 +386,11 @@ impl Settings for Tcp {
 const WINDOW_LEAST: u32 = 10;
 
 impl Tcp {
+    /// Bytes of a full segment on the wire.
+    fn full_packet(&self) -> u64 {
+        self.mss.0 + u64::from(self.data_header_bytes())
+    }
+
     /// Initial congestion window in segments.
     pub fn initial_window(&self) -> u32 {
         self.initial_window.or(WINDOW_LEAST)

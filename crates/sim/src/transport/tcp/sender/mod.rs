@@ -183,7 +183,7 @@ impl Sender {
 
     fn send_syn(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) {
         let header = Header { kind: kind::SYN, seq: cx.now().0, ..Header::default() };
-        cx.send_control(source.flow_at(0, 0, id).flow, Toward::Receiver, config.ack_bytes(), header);
+        cx.send_to_receiver(source.flow_at(0, 0, id).flow, config.ack_bytes(), header);
         self.last_sent = cx.now();
         self.start_timer(id, config, cx);
     }

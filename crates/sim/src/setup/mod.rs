@@ -1,35 +1,33 @@
 //! From a scenario to the engine's input: the network, the flows, and their transports.
 
+mod steps;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::steps::{Carried, Offered, Settling, carrier, distinct, longest_of, paths, rule};
 use crate::agent::{self, Agent};
 use crate::balancer::{self, Balancer};
 use crate::controller::{self, Controller};
-use crate::derived::{Longest, Values, settle};
+use crate::derived::Longest;
 use crate::engine::contract::controller::Channel;
 use crate::engine::contract::credit::{CLASSES, Credits};
 use crate::engine::contract::gate::Thresholds;
 use crate::engine::contract::members::Members;
 use crate::engine::contract::rules::Rules;
-use crate::engine::data::plan::Agenda;
-use crate::engine::data::plan::Parts;
-use crate::engine::data::plan::Rule;
-use crate::engine::data::plan::{Carrier, Plan};
-use crate::faults::packets;
+use crate::engine::data::plan::{Agenda, Carrier, Parts, Plan, Rule};
 use crate::faults::timeline::Timeline;
 use crate::ids::NodeId;
-use crate::measure::{self, Wanted};
 use crate::problem::{Problem, within};
 use crate::queue::{self, Feature, Queue};
 use crate::routing::{Disconnected, Routes, min_host_delay};
-use crate::scenario::{Connection, PortMode, Prototypes, Scenario, Ties};
+use crate::scenario::{Entry, PortMode, Prototypes, Scenario};
 use crate::topology::{Fabric, Link};
 use crate::traffic::{Demand, FLOWS_MAX, Flow, Traffic};
-use crate::transport::{self, Transport};
-use crate::units::{Bytes, Time};
+use crate::transport::{self, Profile, Transport};
+use crate::units::Time;
 
 /// Flows of an entry whose paths stand for those of all.
 const SAMPLED: usize = 10_000;
@@ -49,6 +47,8 @@ pub struct Setup {
     pub transports: Vec<Transport>,
     /// For each transport, its model and its place among the configurations of that model.
     pub places: Vec<(u8, u8)>,
+    /// For each transport, its profile.
+    pub profiles: Vec<Profile>,
     /// For each transport, its place in the scenario.
     pub paths: Vec<String>,
     /// For each transport, the longest paths to its packets.
@@ -64,7 +64,7 @@ pub struct Setup {
     /// Bytes of the largest full data packet on the wire, for limits that count in it.
     pub full_packet: u64,
     /// Bytes of the longest that there may be.
-    pub longest_packet: u64,
+    pub packet_max: u64,
     /// For each traffic entry, its transport and balancer.
     pub carriers: Vec<Carrier>,
     /// For each traffic entry, whether its flows have deadlines.
@@ -90,120 +90,58 @@ impl Setup {
         prototypes: &Prototypes,
     ) -> Result<Setup, Disconnected> {
         let routes = Arc::new(Routes::build(&fabric)?);
-        let run = &scenario.run;
-        let mut faults = Timeline::build(&scenario.faults, &fabric, run.seed, run.replica);
-        let wanted =
-            Wanted { measure: run.measure, run_until: run.until, fixed_faults: scenario.faults.is_fixed() };
-        let draws = (run.seed, run.replica);
-        let (window, demands) = measure::plan(&wanted, &scenario.demands(), &fabric, &routes, draws);
-        let traffic = Traffic::build(&demands, &fabric, run.seed, run.replica, window);
-        faults.picked = packets::pick(&scenario.faults.packets, &demands, &traffic);
-        let mut named: Vec<(&Transport, String)> = Vec::new();
-        let mut balancers = Vec::new();
-        let carriers = scenario.traffic.iter().map(|entry| Carrier {
-            name: entry.name.clone(),
-            background: entry.background,
-            priority: entry.priority as u8,
-            class: entry.class.unwrap_or(0) as u8,
-            classed: entry.class.is_some() || scenario.transport_of(entry).sets_class(&scenario.queue()),
-            kept: entry.connection == Connection::Kept,
-            delivers: {
-                let transport = scenario.transport_of(entry);
-                let may_be_late = entry.deadline.is_some() || entry.deadlines.is_some();
-                transport.answer_bytes() > 0 && !(may_be_late && transport.gives_up())
-            },
-            transport: {
-                let transport = scenario.transport_of(entry);
-                let known = named.iter().position(|(known, _)| *known == transport);
-                as_index(known.unwrap_or_else(|| {
-                    named.push((transport, scenario.transport_path(entry)));
-                    named.len() - 1
-                }))
-            },
-            balancer: index_of(&mut balancers, scenario.balancer_of(entry)),
-            model: 0,
-            config: 0,
-        });
-        let mut carriers: Vec<Carrier> = carriers.collect();
-        let mut derived = BTreeMap::new();
-        let longest: Vec<Longest> = named
-            .iter()
-            .map(|(transport, _)| {
-                Longest::new(&fabric, &routes, transport.full_packet(), transport.answer_bytes())
-            })
-            .collect();
-        let mut note = |path: &str, values: Values| {
-            derived.extend(values.into_iter().map(|(field, value)| (format!("{path}.{field}"), value)));
-        };
-        let values: Vec<Values> =
-            named.iter().zip(&longest).map(|((transport, _), longest)| transport.derived(longest)).collect();
-        let mut transports: Vec<Transport> = named
-            .iter()
-            .zip(&values)
-            .map(|((transport, _), values)| settle(*transport, transport.name(), values))
-            .collect();
-        let mut has_prototypes = false;
-        for transport in &mut transports {
-            has_prototypes |= transport.bind(&prototypes.transport);
-        }
+        let Offered { faults, traffic, demands } = Offered::new(scenario, &fabric, &routes);
+        let entries = || scenario.traffic.iter();
+        let (named, transport_of) = distinct(entries().map(|entry| scenario.transport_of(entry)));
+        let (mut balancers, balancer_of) = distinct(entries().map(|entry| scenario.balancer_of(entry)));
+        let longest = longest_of(&named, &fabric, &routes);
+        let mut settling = Settling { prototypes, has_prototypes: false, derived: BTreeMap::new() };
+        let carried = Carried { traffic: &traffic, demands: &demands, transport_of: &transport_of };
+        let transports = settling.transports(scenario, &named, &longest, &carried);
         let places = Transport::places(&transports);
-        for carrier in &mut carriers {
-            (carrier.model, carrier.config) = places[usize::from(carrier.transport)];
-        }
-        for (entry, carrier) in scenario.traffic.iter().zip(&carriers) {
-            let transport = usize::from(carrier.transport);
-            let path = format!("{}.{}", scenario.transport_path(entry), transports[transport].name());
-            note(&path, values[transport].clone());
-        }
-        let queue = scenario.queue();
-        let all = longest.iter().copied().fold(Longest::default(), Longest::or);
-        let values = queue.derived(&all, scenario.full_packet());
-        let queue_path = format!("queue.{}", queue.name());
-        let mut queue = settle(&queue, queue.name(), &values);
-        has_prototypes |= queue.bind(&prototypes.queues);
-        note(&queue_path, values);
-        let agent = scenario.agent().map(|agent| {
-            let values = agent.derived(&all);
-            let settled = settle(&agent, agent.name(), &values);
-            note(&format!("agent.{}", agent.name()), values);
-            let served = transports.iter().position(|transport| transport.name() == agent.serves());
-            (settled, places[served.expect("the check refuses agents that serve no transport")].0)
-        });
-        let controller = scenario.controller.as_ref().map(|controller| {
-            let values = controller.derived(&fabric, Bytes(scenario.full_packet()));
-            let settled = settle(controller, controller.name(), &values);
-            note(&format!("controller.{}", controller.name()), values);
-            let served = transports.iter().position(|transport| transport.name() == controller.serves());
-            (settled, places[served.expect("the check refuses controllers that serve no transport")].0)
-        });
-        for balancer in &mut balancers {
-            has_prototypes |= balancer.bind(&prototypes.balancers);
-        }
-        let paths = named.into_iter().map(|(_, path)| path).collect();
+        let profiles: Vec<Profile> = transports.iter().map(|transport| transport.profile()).collect();
+        let all = carried.by_all(&longest);
+        let queue = settling.queue(scenario, &all);
+        let agent = settling.agent(scenario, &all);
+        let controller = settling.controller(scenario, &fabric);
+        settling.balancers(&mut balancers);
+        let model_of = |served: &str| {
+            let at = transports.iter().position(|transport| transport.name() == served);
+            places[at.expect("the check refuses agents and controllers that serve no transport")].0
+        };
+        let carrier = |(entry, (transport, balancer)): (&Entry, (&u8, &u8))| {
+            let number = usize::from(*transport);
+            let classed = transports[number].sets_class(&scenario.queue());
+            carrier(entry, (*transport, places[number]), *balancer, classed, &profiles[number])
+        };
+        let members = transport_of.iter().zip(&balancer_of);
         Ok(Setup {
+            agent: agent.map(|agent| {
+                let model = model_of(agent.serves());
+                (agent, model)
+            }),
+            controller: controller.map(|own| {
+                let model = model_of(own.serves());
+                (own, model)
+            }),
+            carriers: scenario.traffic.iter().zip(members).map(carrier).collect(),
+            paths: paths(scenario, &transport_of, named.len()),
+            due: demands.iter().map(Demand::has_deadlines).collect(),
             fabric,
             routes,
             faults,
             traffic,
             transports,
             places,
-            paths,
+            profiles,
             longest,
             balancers,
             queue,
-            agent,
-            controller,
             full_packet: scenario.full_packet(),
-            longest_packet: scenario.longest_packet(),
-            carriers,
-            due: demands.iter().map(Demand::has_deadlines).collect(),
-            has_prototypes,
-            ties: match scenario.run.ties {
-                Ties::Drawn => Rule::Drawn,
-                Ties::Arrival => Rule::Arrival,
-                Ties::Link => Rule::Link,
-            },
-            derived,
+            packet_max: scenario.packet_max(),
+            has_prototypes: settling.has_prototypes,
+            ties: rule(scenario.run.ties),
+            derived: settling.derived,
         })
     }
 
@@ -234,7 +172,7 @@ impl Setup {
             stop_delay,
             until: run.until,
             stall: run.stall,
-            longest_timeout: self.longest_timeout(),
+            timeout_max: self.timeout_max(),
             memory_limit: run.memory_limit.0,
             work_limit: run.work_limit,
             full_packet: scenario.full_packet(),
@@ -265,15 +203,16 @@ impl Setup {
         self.balancers.iter().all(shortest) && !self.faults.moves_paths(&self.fabric)
     }
 
-    /// The transport of a model's configuration.
-    pub fn transport_at(&self, model: u8, config: u8) -> &Transport {
+    /// The transport of a model's configuration, with its profile.
+    pub fn transport_at(&self, model: u8, config: u8) -> (&Transport, &Profile) {
         let at = self.places.iter().position(|&place| place == (model, config));
-        &self.transports[at.expect("each configuration has its place")]
+        let at = at.expect("each configuration has its place");
+        (&self.transports[at], &self.profiles[at])
     }
 
     /// Problems of the queue on this network, with this traffic.
     pub fn queue_problems(&self) -> Vec<Problem> {
-        let found = self.queue.problems_with(&self.fabric, &self.sends(), self.longest_packet);
+        let found = self.queue.problems_with(&self.fabric, &self.sends(), self.packet_max);
         within(format!("queue.{}", self.queue.name()), found).collect()
     }
 
@@ -300,10 +239,9 @@ impl Setup {
     }
 
     /// Of all senders that the run waits for.
-    fn longest_timeout(&self) -> Time {
+    fn timeout_max(&self) -> Time {
         let awaited = self.carriers.iter().filter(|carrier| !carrier.background);
-        let timeouts =
-            awaited.map(|carrier| self.transports[usize::from(carrier.transport)].longest_timeout());
+        let timeouts = awaited.map(|carrier| self.profiles[usize::from(carrier.transport)].timeout_max);
         timeouts.max().unwrap_or(Time::ZERO)
     }
 }
@@ -339,12 +277,12 @@ impl Members for Setup {
     }
 
     fn has_records(&self) -> bool {
-        self.transports.iter().any(|transport| transport.has_records())
+        self.transports.iter().any(|transport| transport.needs().records)
     }
 
     fn telemetry(&self) -> u32 {
         let asks = self.transports.iter().zip(&self.places);
-        let asks = asks.filter(|(transport, _)| transport.needs().contains(&Feature::Telemetry));
+        let asks = asks.filter(|(transport, _)| transport.needs().features.contains(&Feature::Telemetry));
         asks.fold(0, |models, (_, (model, _))| models | 1 << model)
     }
 
@@ -353,7 +291,7 @@ impl Members for Setup {
     }
 
     fn host_queue(&self) -> queue::Model {
-        let as_switches = self.transports.iter().any(|transport| transport.queues_at_hosts().is_some());
+        let as_switches = self.transports.iter().any(|transport| transport.needs().host_queues.is_some());
         if as_switches { self.queue() } else { self.queue.at_host() }
     }
 
@@ -371,28 +309,14 @@ impl Members for Setup {
     }
 
     fn thresholds(&self, link: &Link, back: &Link) -> Thresholds {
-        self.queue.thresholds(link, back, self.full_packet, self.longest_packet)
+        self.queue.thresholds(link, back, self.full_packet, self.packet_max)
     }
 
     fn credits(&self) -> Credits {
-        self.queue.credits(&self.fabric, &self.sends(), self.longest_packet)
+        self.queue.credits(&self.fabric, &self.sends(), self.packet_max)
     }
 
     fn port_bytes(&self) -> usize {
         self.queue.port_bytes()
     }
-}
-
-/// Where the item stands in the list, at whose end it is put if it is new.
-fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> u8 {
-    let known = list.iter().position(|known| *known == item);
-    let index = known.unwrap_or_else(|| {
-        list.push(item);
-        list.len() - 1
-    });
-    as_index(index)
-}
-
-fn as_index(index: usize) -> u8 {
-    u8::try_from(index).expect("the check allows at most 255 transports and balancers")
 }
