@@ -51,7 +51,10 @@ class Outcome:
     def summary(self) -> str: ...
 
 def take_panic() -> str | None:
-    """The text of the first panic since the last call, and its place in the source; None if there was none."""
+    """The text of the last panic in a call from this thread, and its place in the source.
+
+    None if there was none since the last call of this function.
+    """
 
 def schema() -> str:
     """The JSON Schema of scenarios, as text."""

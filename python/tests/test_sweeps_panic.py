@@ -1,8 +1,11 @@
 """A panic of the simulator fails its own run of a sweep, by name, on this machine and on a worker of a cluster."""
 
 import os
+import re
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import PATIENCE_S, open_sweep
@@ -154,6 +157,22 @@ def test_a_plan_names_the_point_that_panics(plan, monkeypatch, capsys):
     monkeypatch.setattr(Checked, "resolved", resolved)
     assert cli.main(["sweep", "plan.toml", "-o", "there"]) == 1
     assert capsys.readouterr().err.startswith("error: size = 20KB: the simulator contradicted itself")
+
+
+def test_each_of_two_panics_at_once_is_named_with_its_place():
+    both_panicked = threading.Barrier(2)
+
+    def run(_):
+        with pytest.raises(EngineError) as raised, contradictions():
+            try:
+                _native.floor_seconds(0, 1)
+            finally:
+                both_panicked.wait(PATIENCE_S)
+        return str(raised.value)
+
+    with ThreadPoolExecutor(2) as threads:
+        for said in threads.map(run, range(2)):
+            assert re.search(r"integer logarithm must be positive \(\S*floor\.rs:\d+:\d+\)", said)
 
 
 def test_a_panic_is_an_ordinary_exception_of_each_method(small, monkeypatch):

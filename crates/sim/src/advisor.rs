@@ -53,6 +53,7 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     found.extend(measuring::advice(setup));
     found.extend(loads(scenario, setup));
     found.extend(inert::advice(scenario));
+    found.extend(inert::balancers(scenario, setup));
     // Transports that share ports may get the same advice.
     let mut seen: Vec<Advice> = Vec::new();
     for advice in found {

@@ -10,9 +10,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::advice::{Advice, Unread};
+use crate::agent::Agent;
+use crate::agent::pdq::{Order, PdqPort};
+use crate::balancer::Balancer;
 use crate::faults::Faults;
 use crate::queue::{Feature, Queue};
+use crate::routing::most_paths;
 use crate::scenario::{Connection, Entry, Scenario};
+use crate::setup::Setup;
 use crate::transport::Transport;
 use crate::transport::tcp::congestion::Congestion;
 
@@ -21,12 +26,41 @@ pub fn advice(scenario: &Scenario) -> Vec<Advice> {
     let mut found = members(scenario);
     found.extend(unused(scenario));
     found.extend(detection(scenario));
+    found.extend(samples(scenario));
+    found.extend(order(scenario));
     found.extend(scenario.traffic.iter().filter_map(|entry| priority(scenario, entry)));
     found.extend(scenario.traffic.iter().filter_map(among_sources));
     let queue = scenario.queue();
     found.extend(scenario.traffic.iter().filter_map(|entry| class(&queue, entry)));
     found.extend(one_class(scenario, &queue));
     found
+}
+
+/// Advice on balancers of a scenario whose network leaves them no choice.
+pub fn balancers(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
+    let shared = scenario.routing.balancer.as_ref();
+    let shared = shared.filter(|&balancer| *balancer != scenario.transport.recommended_balancer());
+    let own = scenario.traffic.iter().filter_map(|entry| {
+        let balancer = entry.routing.as_ref()?.balancer.as_ref()?;
+        let path = format!("traffic.{}.routing.balancer", entry.name);
+        (*balancer != scenario.recommended_balancer(entry)).then_some((path, balancer))
+    });
+    let given = shared.map(|balancer| ("routing.balancer".to_string(), balancer)).into_iter().chain(own);
+    let given: Vec<_> = given.filter(|(_, balancer)| balancer.among_shortest()).collect();
+    let choice =
+        || setup.faults.moves_paths(&setup.fabric) || most_paths(&setup.fabric, &setup.routes, 2) > 1;
+    if given.is_empty() || choice() {
+        return Vec::new();
+    }
+    let told = |(path, balancer): (String, &Balancer)| Advice {
+        path,
+        message: format!(
+            "has no effect: the network has one path between any two hosts, and \"{}\" has nothing to choose",
+            balancer.name()
+        ),
+        write: "nothing: leave balancer out".into(),
+    };
+    given.into_iter().map(told).collect()
 }
 
 /// Fields of members that these, or the rest of the scenario, leave unread.
@@ -72,7 +106,7 @@ fn for_flows<'s>(
     entries: impl Iterator<Item = &'s Entry> + Clone,
 ) -> Vec<Advice> {
     let kept = entries.clone().any(|entry| entry.connection == Connection::Kept);
-    let due = entries.clone().any(|entry| entry.deadline.is_some() || entry.deadlines.is_some());
+    let due = entries.clone().any(has_deadlines);
     let deadlines = "flows that have deadlines";
     let name = transport.name();
     let (tcp, idle, congestion) = match transport {
@@ -81,6 +115,10 @@ fn for_flows<'s>(
         Transport::ParallelTcp(parallel) => (&parallel.tcp, "tcp.idle_restart", "tcp.congestion"),
         Transport::D3(_) => {
             return unread(path, name, transport, Unread::among([("guard_rtts", due, deadlines)]));
+        }
+        // Giving up is refused without deadlines.
+        Transport::Pdq(_) => {
+            return unread(path, name, transport, Unread::among([("late", due, deadlines)]));
         }
         _ => return Vec::new(),
     };
@@ -152,6 +190,37 @@ fn detection(scenario: &Scenario) -> Option<Advice> {
         message: "has no effect: it is read only with faults.events".into(),
         write: "nothing: leave detection_delay out".into(),
     })
+}
+
+/// Samples of no link and no flow.
+fn samples(scenario: &Scenario) -> Option<Advice> {
+    let samples = scenario.observe.samples.as_ref()?;
+    let no_flows = samples.flows.is_empty() || samples.flow_limit == 0;
+    (samples.links.is_empty() && no_flows).then(|| Advice {
+        path: "observe.samples".into(),
+        message: format!(
+            "has no effect: links is empty, and {}",
+            if samples.flows.is_empty() { "flows too" } else { "flow_limit is 0" }
+        ),
+        write: "observe.samples.links = [\"*\"], or leave out links and flows, for all".into(),
+    })
+}
+
+/// PDQ's order of deadlines alone, of flows without.
+fn order(scenario: &Scenario) -> Option<Advice> {
+    let by_deadlines = matches!(&scenario.agent, Some(Agent::PdqPort(PdqPort { order: Order::Edf, .. })));
+    let served = |entry: &&Entry| matches!(scenario.transport_of(entry), Transport::Pdq(_));
+    (by_deadlines && !scenario.traffic.iter().filter(served).any(has_deadlines)).then(|| Advice {
+        path: "agent.pdq.order".into(),
+        message: "no flow has a deadline, and flows without one are served in the order in which they begin"
+            .into(),
+        write: "agent.pdq.order = \"sjf\", or give a traffic entry a deadline".into(),
+    })
+}
+
+/// Whether the flows of an entry have deadlines.
+fn has_deadlines(entry: &Entry) -> bool {
+    entry.deadline.is_some() || entry.deadlines.is_some()
 }
 
 /// The scenario's transport and balancer, where each entry has its own.

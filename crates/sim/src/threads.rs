@@ -5,6 +5,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "threads are here, so that they are nowhere else")]
 
+use std::cell::Cell;
+use std::panic::{self, PanicHookInfo};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -12,6 +14,24 @@ use crate::engine::parted::executor::Executor;
 
 /// Looks at a flag before a thread blocks: some 20 us.
 const SPINS: u32 = 1_000;
+
+thread_local! {
+    /// The text of the last panic of a run that this thread leads, or has a part in.
+    static PANIC: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Keeps the text of a panic, and its place in the source, for [`take_panic`]: for the hook of a program that says itself
+/// why a run failed. Only the hook knows the place.
+pub fn keep_panic(info: &PanicHookInfo<'_>) {
+    let text = info.payload_as_str().unwrap_or("a panic without a text");
+    let place = info.location().map_or(String::new(), |place| format!(" ({place})"));
+    PANIC.set(Some(format!("{text}{place}")));
+}
+
+/// The text of the last panic of this thread's runs, on whichever of their threads it was, since the last call.
+pub fn take_panic() -> Option<String> {
+    PANIC.take()
+}
 
 /// So many threads, that of the caller among them.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +61,11 @@ impl Executor for Threads {
                 crew.begin.ring();
                 task(0);
                 crew.done.wait(|| crew.busy.load(SeqCst) == 0);
-                assert!(!crew.failed.load(SeqCst), "a part of the run failed on another thread");
+                if crew.failed.load(SeqCst) {
+                    PANIC.set(crew.panic.lock().unwrap_or_else(PoisonError::into_inner).take());
+                    // Not a panic of its own, which would be kept in place of the first.
+                    panic::resume_unwind(Box::new("a part of the run failed on another thread"));
+                }
             });
         });
     }
@@ -58,6 +82,8 @@ struct Crew {
     done: Line<Bell>,
     over: AtomicBool,
     failed: AtomicBool,
+    /// The first panic of a thread that does not lead, if a hook has kept it.
+    panic: Mutex<Option<String>>,
 }
 
 impl Crew {
@@ -72,6 +98,8 @@ impl Crew {
             round += 1;
             let _end = AtEnd(|| {
                 if std::thread::panicking() {
+                    let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+                    *first = first.take().or_else(take_panic);
                     self.failed.store(true, SeqCst);
                 }
                 if self.busy.fetch_sub(1, SeqCst) == 1 {
@@ -169,6 +197,34 @@ mod tests {
     fn a_panic_in_a_lane_ends_the_run() {
         let task = |lane: usize| assert!(lane != 1, "the second lane fails");
         Threads(3).lead(&task, &mut |all| all());
+    }
+
+    /// Two runs of two threads each, in which the one that leads, or the other, fails while the other run has failed and
+    /// nobody has asked why.
+    #[test]
+    fn a_panic_belongs_to_its_own_run() {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            keep_panic(info);
+            before(info);
+        }));
+        for failing in [0, 1] {
+            let both_failed = std::sync::Barrier::new(2);
+            let fails = |name: &str| {
+                let task = |lane: usize| assert!(lane != failing, "lane {lane} of {name} fails");
+                let run = || Threads(2).lead(&task, &mut |all| all());
+                assert!(panic::catch_unwind(panic::AssertUnwindSafe(run)).is_err());
+                both_failed.wait();
+                let said = take_panic().expect("a panic");
+                assert!(said.starts_with(&format!("lane {failing} of {name} fails (")), "{said}");
+                assert!(said.contains("threads.rs:"), "{said}");
+                assert_eq!(take_panic(), None);
+            };
+            std::thread::scope(|scope| {
+                scope.spawn(|| fails("one"));
+                scope.spawn(|| fails("the other"));
+            });
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Advice on settings that the rest of a scenario leaves without effect.
 
 use flowyard_sim::Checked;
+use flowyard_sim::records::Values;
 use flowyard_sim::scenario::{Format, no_files};
 
 /// Paths and values of the advice on a flow with these settings.
@@ -29,6 +30,12 @@ fn own_advice(text: &str) -> Vec<(String, String)> {
 /// The same for the scenario's settings alone.
 fn with(settings: &str) -> Vec<(String, String)> {
     told(&format!("{settings}\n[[traffic]]\nname = \"a\""))
+}
+
+/// The same with settings before the traffic.
+fn with_before(settings: &str, flow: &str) -> Vec<(String, String)> {
+    let (transport, entry) = flow.split_once('\n').expect("a transport, then an entry");
+    told(&format!("{transport}\n{settings}\n{entry}"))
 }
 
 /// The advice on a scenario that ends with these faults.
@@ -78,6 +85,136 @@ fn fields_for_flows_that_there_are_none_of() {
         };
         assert_eq!(own(read(&format!("{settings}\n{flow}"))), leave(path));
         assert_eq!(own(read(&format!("{settings}\ndeadline = \"10ms\"\n{flow}"))), []);
+    }
+}
+
+/// What happens to late flows, and an order of deadlines, where no flow has one.
+#[test]
+fn fields_for_deadlines_that_there_are_none_of() {
+    let flow = "[[traffic]]\nname = \"a\"\nmatrix.pairs = [[0, 1]]";
+    for (settings, path) in [
+        ("transport.pdq.late = \"keep\"", "transport.pdq.late"),
+        ("transport = \"pdq\"\nagent.pdq.order = \"edf\"", "agent.pdq.order"),
+    ] {
+        let own = |rest: &str| {
+            let told = read(&format!("{settings}\n{flow}\n{rest}"));
+            told.into_iter().filter(|(at, _)| at == path).count()
+        };
+        assert_eq!(own(""), 1, "{path}");
+        assert_eq!(own("deadline = \"10ms\""), 0, "{path}");
+        assert_eq!(own("deadlines.exponential.mean = \"10ms\""), 0, "{path}");
+    }
+    for order in ["pdq", "sjf", "peq"] {
+        assert_eq!(read(&format!("transport = \"pdq\"\nagent.pdq.order = \"{order}\"\n{flow}")), []);
+    }
+}
+
+/// Without deadlines the order of deadlines is that of starts: of 100 KB and of 10 KB 1 us later, over 1 Gbps, the longer
+/// goes first, and by remaining bytes the shorter one does.
+#[test]
+fn an_order_of_deadlines_without_any_is_that_of_starts() {
+    let first = |order: &str| {
+        let text = format!(
+            "topology.single-switch = {{ hosts = 3, rate = \"1Gbps\" }}\ntransport = \"pdq\"\nagent.pdq.order = \"{order}\"\n\
+             [[traffic]]\nname = \"long\"\narrivals = \"at-once\"\nmatrix.pairs = [[0, 2]]\nsizes.fixed = \"1MB\"\n\
+             [[traffic]]\nname = \"short\"\narrivals.at-once.at = \"1us\"\nmatrix.pairs = [[1, 2]]\n\
+             sizes.fixed = \"100KB\""
+        );
+        let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+        let outcome = checked.simulate(&mut |_| true, &mut []).expect("a run");
+        let Values::U64(ends) = &outcome.flows.column("fct_ps").expect("a column").values else {
+            panic!("times are whole numbers")
+        };
+        if ends[0] < ends[1] { "long" } else { "short" }
+    };
+    assert_eq!((first("edf"), first("sjf")), ("long", "short"));
+}
+
+/// A priority under a controller of rates has an effect by weights of which not all flows have the same: in the field where
+/// each controller has them.
+#[test]
+fn priorities_under_controllers() {
+    for (controller, field) in [
+        ("max-min", "filling.priorities"),
+        ("asy", "normalisation.priorities"),
+        ("flowtune", "allocator.weights"),
+    ] {
+        let at = format!("controller.{controller}.{field}");
+        let priorities = |weights: &str| {
+            with(&format!(
+                "transport = \"central\"\n{weights}\n[[traffic]]\nname = \"b\"\npriority = 1\n{FLOW}"
+            ))
+        };
+        let told =
+            one("traffic.b.priority", &format!("{at} = [4.0, 1.0], a weight for each priority from 0 on"));
+        assert_eq!(priorities(&format!("controller = \"{controller}\"")), told);
+        assert_eq!(priorities(&format!("{at} = [3.0, 3.0]")), told);
+        assert_eq!(priorities(&format!("{at} = [3.0, 2.0]")), []);
+    }
+}
+
+/// A flow of an entry that is not the last.
+const FLOW: &str = "arrivals = \"at-once\"\nsizes.fixed = \"10KB\"\nmatrix.pairs = [[0, 1]]";
+
+#[test]
+fn samples_of_nothing() {
+    let flow = "transport = \"tcp\"\n[[traffic]]\nname = \"a\"";
+    let write = "observe.samples.links = [\"*\"], or leave out links and flows, for all";
+    let samples = |fields: &str| with_before(&format!("[observe.samples]\nevery = \"1us\"\n{fields}"), flow);
+    for none in ["links = []\nflows = []", "links = []\nflow_limit = 0"] {
+        assert_eq!(samples(none), one("observe.samples", write));
+    }
+    for some in ["", "links = []", "flows = []", "flow_limit = 0"] {
+        assert_eq!(samples(some), []);
+    }
+}
+
+/// A balancer on a network with one path between any two hosts, unless routes change, or another path may be taken.
+#[test]
+fn balancers_without_a_choice() {
+    let leave = "nothing: leave balancer out";
+    let flow = "transport = \"tcp\"\n[[traffic]]\nname = \"a\"";
+    let shared = |balancer: &str| with_before(&format!("routing.balancer = \"{balancer}\""), flow);
+    for balancer in ["per-packet", "permuted", "nix", "mod-k", "single"] {
+        assert_eq!(shared(balancer), one("routing.balancer", leave), "{balancer}");
+    }
+    // What TCP has anyway, as a run's resolved scenario names it; and paths through any switch.
+    assert_eq!(shared("per-flow"), []);
+    assert_eq!(shared("valiant"), []);
+    let own = "transport = \"tcp\"\n[[traffic]]\nname = \"a\"\nrouting.balancer = \"nix\"";
+    assert_eq!(told(own), one("traffic.a.routing.balancer", leave));
+    let many = |topology: &str, faults: &str| {
+        own_advice(&format!(
+            "topology = \"{topology}\"\ntransport = \"tcp\"\nrouting.balancer = \"nix\"\n[[traffic]]\nname = \"a\"\n\
+             arrivals = \"at-once\"\nsizes.fixed = \"10KB\"\nmatrix.pairs = [[0, 1]]\n{faults}"
+        ))
+    };
+    assert_eq!(many("dumbbell", ""), one("routing.balancer", leave));
+    assert_eq!(many("leaf-spine", ""), []);
+    let down = "change = \"down\"";
+    let faults = format!("[faults]\nevents = [{{ at = \"1s\", target.random-cables.share = 0.5, {down} }}]");
+    assert_eq!(many("dumbbell", &faults), []);
+    assert_eq!(many("dumbbell", &faults.replace(down, "change.loss = 0.5")), one("routing.balancer", leave));
+}
+
+/// So it is, over a lone spine, where some packets are lost.
+#[test]
+fn balancers_without_a_choice_change_nothing() {
+    let digest = |transport: &str, balancer: &str| {
+        let text = format!(
+            "topology.leaf-spine = {{ leaves = 2, spines = 1, hosts = 2 }}\ntransport.{transport}\nrouting.balancer = \"{balancer}\"\nrun.measure = \"all\"\n\
+             [[traffic]]\nname = \"a\"\narrivals = \"at-once\"\nmatrix = \"permutation\"\nsizes.fixed = \"300KB\"\n\
+             [faults]\nevents = [{{ at = \"0s\", target.random-cables.share = 1.0, change.loss = 0.01 }}]"
+        );
+        let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+        let outcome = checked.simulate(&mut |_| true, &mut []).expect("a run");
+        outcome.summary.digest
+    };
+    for transport in ["tcp = {}", "mptcp.subflows = 2", "pfabric = {}", "dcqcn = {}"] {
+        let plain = digest(transport, "single");
+        for balancer in ["per-flow", "per-packet", "permuted", "nix", "dual", "mod-k"] {
+            assert_eq!(digest(transport, balancer), plain, "{transport} {balancer}");
+        }
     }
 }
 

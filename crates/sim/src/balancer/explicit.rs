@@ -194,6 +194,10 @@ impl Settings for Explicit {
         true
     }
 
+    fn among_shortest(&self) -> bool {
+        false
+    }
+
     fn answers_backwards(&self) -> bool {
         self.answers == Answers::Backwards
     }

@@ -25,6 +25,10 @@ impl Settings for Granted {
     fn follows_controller(&self) -> bool {
         true
     }
+
+    fn among_shortest(&self) -> bool {
+        false
+    }
 }
 
 /// Nothing to keep: packets carry their paths.

@@ -99,6 +99,11 @@ pub trait Settings {
         false
     }
 
+    /// Whether its only choice is among the shortest paths of the network: none, where there is one.
+    fn among_shortest(&self) -> bool {
+        true
+    }
+
     /// Whether answers go the links of the data backwards, wherever there is more than one way.
     fn answers_backwards(&self) -> bool {
         false
@@ -137,4 +142,32 @@ pub struct Routing {
     /// The choice among a packet's equal-cost next hops. Absent: the transport's recommendation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balancer: Option<Balancer>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Whether a connection's packets take one path, and whether that is one of the shortest, whatever is set.
+    #[test]
+    fn what_balancers_say_of_their_paths() {
+        for (name, one, shortest) in [
+            ("single", true, true),
+            ("per-flow", true, true),
+            ("per-packet", false, true),
+            ("permuted", false, true),
+            ("granted", false, false),
+            ("nix", true, true),
+            ("dual", true, true),
+            ("mod-k", true, true),
+            ("valiant", true, false),
+        ] {
+            let balancer = Balancer::deserialize(json!({ name: {} })).expect("a balancer");
+            assert_eq!((balancer.one_path(), balancer.among_shortest()), (one, shortest), "{name}");
+        }
+        let explicit = Balancer::deserialize(json!({"explicit": {"routes": []}})).expect("a balancer");
+        assert!(explicit.one_path() && !explicit.among_shortest());
+    }
 }

@@ -34,6 +34,10 @@ impl Settings for PythonBalancer {
         self.one_path
     }
 
+    fn among_shortest(&self) -> bool {
+        false
+    }
+
     fn bind(&mut self, prototypes: &Prototypes) -> bool {
         self.prototype.bind(&self.name, prototypes);
         true

@@ -44,6 +44,10 @@ impl Settings for Valiant {
         self.answers == Answers::Backwards
     }
 
+    fn among_shortest(&self) -> bool {
+        false
+    }
+
     fn links_most(&self, longest: u32) -> u32 {
         if self.via == Via::Any { 2 * longest } else { longest }
     }

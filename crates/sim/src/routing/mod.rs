@@ -146,8 +146,9 @@ impl Routes {
             }
         }
 
-        // Hosts with one port are on no path but their own, so the searches leave them out.
-        let on_paths = |node: NodeId| column_of[node.index()] != u32::MAX || only_port(node).is_none();
+        // Hosts with one port are on no path but their own, so the searches leave them out. A search from one of
+        // two hosts that are all of a network has no node to reach.
+        let on_paths = |node: NodeId| only_port(node).is_none();
         let ports = Ports::of(fabric, on_paths, down);
         let mut table = vec![HERE; inner.len() * columns.len()];
         let mut latest = vec![0; inner.len()]; // each node's last set in the previous columns: often the same again
@@ -504,6 +505,7 @@ mod tests {
     use super::*;
     use crate::topology::Generator;
     use crate::topology::fat_tree::FatTree;
+    use crate::units::Rate;
 
     #[test]
     fn the_largest_published_fat_tree_takes_little_memory() {
@@ -514,5 +516,17 @@ mod tests {
         assert!(4 * cells < 16 << 20, "{cells} cells of 4 bytes");
         let path_count = |to| routes.path_count(&fabric, NodeId(0), NodeId(to));
         assert_eq!([1, 24, 27_647].map(path_count), [1, 24, 576]);
+    }
+
+    /// Two hosts that are all of a network: each has no other way than its only port.
+    #[test]
+    fn two_hosts_and_a_cable() {
+        let mut fabric = Fabric::default();
+        let ends = ["one", "other"].map(|name| fabric.add_node(name.into(), "host"));
+        fabric.add_cable(ends[0], ends[1], Rate(1), Time::ZERO);
+        let routes = Routes::build(&fabric).expect("they are joined");
+        assert_eq!(routes.next_hops(ends[0], ends[1]), [LinkId(0)]);
+        assert_eq!(routes.next_hops(ends[1], ends[0]), [LinkId(1)]);
+        assert_eq!(most_paths(&fabric, &routes, 2), 1);
     }
 }

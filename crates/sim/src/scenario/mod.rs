@@ -257,10 +257,16 @@ impl Scenario {
     pub fn balancer_of(&self, entry: &Entry) -> Balancer {
         let own = entry.routing.as_ref().and_then(|routing| routing.balancer.clone());
         let shared = || self.routing.balancer.clone();
+        own.or_else(shared).unwrap_or_else(|| self.recommended_balancer(entry))
+    }
+
+    /// The balancer of an entry where the scenario names none.
+    pub fn recommended_balancer(&self, entry: &Entry) -> Balancer {
         let transport = self.transport_of(entry);
         let controller =
             self.controller.as_ref().filter(|controller| controller.serves() == transport.name());
-        own.or_else(shared).or_else(|| controller?.balancer()).unwrap_or_else(|| transport.profile().balancer)
+        let own = controller.and_then(|controller| controller.balancer());
+        own.unwrap_or_else(|| transport.profile().balancer)
     }
 
     /// The queue discipline of every port. The check made sure that all transports agree.

@@ -117,6 +117,8 @@ impl Search {
                 more => fresh(&mut hosts[usize::from(more > 0)]),
             };
             let Some((gain, node)) = switch.max(host) else { break };
+            // Otherwise a pass would never end.
+            assert!(!moved[node], "node {node} moves twice in a pass");
             moved[node] = true;
             order.push(node);
             cut -= gain;

@@ -3,7 +3,7 @@
 
 use crate::common::random::random_scenario;
 use crate::common::scenarios::flows;
-use crate::common::{self, PACKET, Run, US, read, run, run_with, words};
+use crate::common::{self, MS, PACKET, Run, US, read, run, run_with, words};
 use flowyard_sim::engine::data::finished::Status;
 use proptest::prelude::*;
 
@@ -86,6 +86,30 @@ fn packets_are_lost_by_number() {
     assert_eq!(lossy.link("switch 0", "host 1", "packets"), 8);
     assert_eq!(lossy.flow_cells("fct_ps")[0], whole.flow_cells("fct_ps")[0]);
     assert_eq!(run_with(&text("4, 2"), &[("run.port_mode", "serviced")]).digest(), lossy.digest());
+}
+
+/// Several items may name a flow, and others: each flow loses its own numbers, all of them.
+#[test]
+fn a_flow_loses_the_packets_of_all_its_items() {
+    let text = format!(
+        r#"
+        transport = "datagram"
+        topology.line = {{ switches = 1, rate = "1Gbps", delay = "1us" }}
+        [faults]
+        packets = [
+            {{ traffic = "flow", flow = 0, numbers = [2] }},
+            {{ traffic = "flow", flow = 1, numbers = [3, 4, 5] }},
+            {{ traffic = "flow", flow = 0, numbers = [1] }},
+        ]
+        [[traffic]]
+        name = "flow"
+        arrivals.at-once = {{ jitter = "0s" }}
+        matrix.pairs = [[0, 1], [0, 1]]
+        sizes.fixed = "{}B"
+        "#,
+        5 * PAYLOAD
+    );
+    assert_eq!(run(&text).flows("lost"), [2, 3]);
 }
 
 /// Retransmissions count: of ten segments the first is lost, its retransmission is the eleventh packet and is lost,
@@ -210,6 +234,33 @@ fn routes_avoid_what_is_down() {
     assert_eq!(run.link(dead[0], "pod 0 aggregation 0", "packets"), 0);
     assert_eq!(run.link(dead[0], dead[1], "packets"), 400);
     assert_eq!(run.flow("lost"), 0);
+}
+
+/// A connection that opens while no path leads to its receiver takes one when there is one again: the cable is back after
+/// 10 ms, the SYN is sent at 1 ms and, as it is lost, after 20 ms more.
+#[test]
+fn a_connection_may_open_without_a_path() {
+    for balancer in ["dual", "mod-k", "nix"] {
+        let text = format!(
+            r#"
+            topology.leaf-spine = {{ leaves = 2, spines = 1, hosts = 1 }}
+            transport.tcp = {{ rto_min = "20ms", rto_initial = "20ms", delayed_ack_timeout = "1ms" }}
+            routing.balancer = "{balancer}"
+            [[traffic]]
+            name = "late"
+            arrivals.times = {{ at = ["1ms"], jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "1460B"
+            [faults]
+            detection_delay = "0s"
+            events = [{{ at = "0s", target.cable = ["leaf 0", "spine 0"], change = "down", lasts = "10ms" }}]
+            "#
+        );
+        let run = run(&text);
+        assert_eq!(run.flow("timeouts"), 1, "{balancer}");
+        let fct = run.flow("fct_ps");
+        assert!((20 * MS..21 * MS).contains(&fct), "{balancer}: {fct}");
+    }
 }
 
 /// A server with two ports whose one cable fails goes on by the other, whatever waited there, and comes back.

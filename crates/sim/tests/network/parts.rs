@@ -152,6 +152,31 @@ fn a_controller_hears_of_bursts_in_the_order_of_the_messages_before_them() {
     }
 }
 
+/// Bursts of all hosts, each at the end of the one before it, under a controller that is as near as the next switch: queues
+/// that are passed on within a window, and reports and orders of one instant in two parts.
+#[test]
+fn a_controller_hears_of_queues_that_are_passed_on_at_once() {
+    let text = r#"
+        topology.dumbbell = { hosts = 7, delay = "1ns" }
+        transport.central.idle = "passes"
+        controller.flowtune.control.delay = "1ns"
+        run.until = "30us"
+        [[traffic]]
+        name = "on-off"
+        arrivals.on-off.probability = 1.0
+        matrix = "uniform"
+        sizes = "fbw"
+    "#;
+    let scenario = scenario(text, &[]);
+    let expected = run_scenario(&scenario, Agenda::Calendar);
+    for parts in [2, 3, 4] {
+        let run = in_parts(&scenario, parts, &InTurn);
+        same(&expected, &run);
+        assert_eq!(run.0.summary.counters.control, expected.0.summary.counters.control);
+    }
+    same(&expected, &in_parts(&scenario, 4, &Threads(2)));
+}
+
 /// A controller that hosts reach at once sees all of them at once, and one that reads connections all their counters.
 #[test]
 fn a_controller_without_delay_has_its_run_in_one_part() {

@@ -1,6 +1,7 @@
 //! The slotted link: the thesis's example by hand, each discipline against definitions, and time by events against time
 //! slot by slot.
 
+use flowyard_sim::records::Values;
 use flowyard_sim::scenario::Format;
 use flowyard_sim::slotted::{self, Outcome, Slotted};
 
@@ -31,6 +32,26 @@ fn the_example_under_peq_pdq_and_optimal() {
     assert_eq!(of("peq"), [(3, 0, 3), (2, 3, 7), (0, 7, 17)]);
     assert_eq!(of("pdq"), [(1, 0, 13), (0, 13, 23)]);
     assert_eq!(of("optimal").len(), 3);
+}
+
+/// A flow's deadline is in the table, and missing where it has none.
+#[test]
+fn deadlines_are_in_the_table_of_flows() {
+    let deadlines = |text: &str| {
+        let table = run(text).flows_table();
+        let column = table.column("deadline").expect("a column");
+        let Values::U64(values) = &column.values else { panic!("deadlines are whole slots") };
+        let valid = column.valid.clone().unwrap_or_else(|| vec![true; values.len()]);
+        let mut told: Vec<_> =
+            values.iter().zip(valid).map(|(value, valid)| valid.then_some(*value)).collect();
+        told.sort_unstable();
+        told
+    };
+    let example = format!("discipline = \"pdq\"\n{EXAMPLE}");
+    assert_eq!(deadlines(&example), [Some(15), Some(23), Some(25), Some(26)]);
+    let without =
+        "[generation]\nsets = { flows = 3, sets = 1 }\n[[classes]]\nsizes.fixed = 4\ndeadlines.none = {}\n";
+    assert_eq!(deadlines(&format!("discipline = \"sjf\"\n{without}")), [None, None, None]);
 }
 
 /// A run at random: sets or servers, sizes, deadlines, and how the discipline is set.

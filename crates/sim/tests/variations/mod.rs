@@ -216,3 +216,129 @@ fn others() -> Vec<Variation> {
         ("ThreeTier.uplinks", "three-tier-tcp", vec![("/topology/three-tier/cores", json!(4))]),
     ]
 }
+
+/// A field whose other values a draw cannot find, the golden scenario that shows it, what stands there at these places, and
+/// the place of the field with another value: one that names something else of the scenario.
+pub type Choice = (&'static str, &'static str, Vec<(&'static str, Value)>, &'static str, Value);
+
+/// One for each such field.
+pub fn choices() -> Vec<Choice> {
+    [entries(), networks(), faults(), sizes()].concat()
+}
+
+/// Names of entries, of flows and of what is observed.
+fn entries() -> Vec<Choice> {
+    let (requests, triggers) = ("fat-tree-ndp-requests", "line-tcp-triggers");
+    let barriers = json!([
+        {"id": 1, "kind": "once"}, {"id": 2, "kind": "each"}, {"id": 3, "kind": {"barrier": 1}}, {"id": 4, "kind": "once"},
+    ]);
+    let fires = json!([
+        {"flow": 0, "trigger": 1}, {"flow": 1, "trigger": 2}, {"flow": 2, "event": "acked", "trigger": 2},
+        {"flow": 0, "trigger": 3}, {"flow": 1, "trigger": 3}, {"flow": 7, "trigger": 4},
+    ]);
+    let starts = json!([
+        "0s", "6us", {"trigger": 1}, {"trigger": 2}, {"trigger": 3}, {"trigger": 3}, {"trigger": 2}, {"trigger": 4},
+    ]);
+    let others = json!([{
+        "name": "alone", "arrivals": {"at-once": {}}, "matrix": {"pairs": [[0, 1]]}, "sizes": {"fixed": "9KB"},
+    }]);
+    vec![
+        ("After.entry", requests, vec![], "/traffic/2/arrivals/after/entry", json!("requests")),
+        (
+            "Reply.to",
+            requests,
+            vec![("/traffic/1/flows", json!(2))],
+            "/traffic/1/matrix/reply/to",
+            json!("long"),
+        ),
+        ("Scenario.traffic", requests, vec![], "/traffic", others),
+        (
+            "Sources.not-in",
+            "single-switch-ndp-sources",
+            vec![],
+            "/traffic/1/sources/not-in",
+            json!("shuffle"),
+        ),
+        ("Triggers.list", triggers, vec![], "/traffic/0/arrivals/triggers/list", barriers),
+        ("Triggers.fires", triggers, vec![], "/traffic/0/arrivals/triggers/fires", fires),
+        ("Triggers.starts", triggers, vec![], "/traffic/0/arrivals/triggers/starts", starts),
+        (
+            "Capture.links",
+            "single-switch-tcp-observed",
+            vec![],
+            "/observe/capture/links",
+            json!(["host 1 -> *"]),
+        ),
+    ]
+}
+
+/// Nodes, cables and routes of networks that are given.
+fn networks() -> Vec<Choice> {
+    let (given, routes) = ("explicit-ndp", "explicit-tcp-routes");
+    let hosts = json!(["gateway", "client", "server 0", "server 1"]);
+    let switches = json!([{"name": "leaf", "tier": "leaf"}, {"name": "spine", "tier": "spine"}]);
+    let cables = json!([
+        {"ends": ["client", "gateway"]}, {"ends": ["gateway", "leaf"]}, {"ends": ["leaf", "spine"]},
+        {"ends": ["spine", "server 0"]}, {"ends": ["server 1", "spine"]},
+    ]);
+    let taken = json!({"traffic": "flows", "flows": [2]});
+    vec![
+        ("Explicit.hosts", given, vec![], "/topology/explicit/hosts", hosts),
+        ("Explicit.switches", given, vec![], "/topology/explicit/switches", switches),
+        ("Explicit.cables", given, vec![], "/topology/explicit/cables", cables),
+        (
+            "ExplicitCable.ends",
+            given,
+            vec![],
+            "/topology/explicit/cables/4/ends",
+            json!(["server 1", "leaf"]),
+        ),
+        (
+            "Route.path",
+            routes,
+            vec![],
+            "/traffic/0/routing/balancer/explicit/routes/0/path",
+            json!(["a", "s", "u", "c"]),
+        ),
+        ("Route.taken_by", routes, vec![], "/traffic/0/routing/balancer/explicit/routes/2/taken_by", taken),
+    ]
+}
+
+/// What fails.
+fn faults() -> Vec<Choice> {
+    let golden = "fat-tree-ndp-faults";
+    let lost = json!([{"traffic": "permutation", "flow": 0, "numbers": [1, 3]}]);
+    vec![
+        ("Fault.target", golden, vec![], "/faults/events/1/target", json!({"node": "pod 1 aggregation 1"})),
+        ("FaultTarget.node", golden, vec![], "/faults/events/1/target/node", json!("pod 1 aggregation 1")),
+        (
+            "FaultTarget.cable",
+            golden,
+            vec![],
+            "/faults/events/0/target/cable",
+            json!(["pod 1 edge 0", "pod 1 aggregation 1"]),
+        ),
+        (
+            "FaultTarget.link",
+            golden,
+            vec![],
+            "/faults/events/2/target/link",
+            json!(["pod 2 edge 0", "host 9"]),
+        ),
+        ("Faults.packets", golden, vec![], "/faults/packets", lost),
+    ]
+}
+
+/// Distributions by their points.
+fn sizes() -> Vec<Choice> {
+    let golden = "fat-tree-ndp-permutation";
+    let points = json!([[1000, 0.0], [90_000, 100.0]]);
+    let by_points = vec![("/traffic/0/sizes", json!({"cdf": {"points": points}}))];
+    vec![(
+        "Cdf.points",
+        golden,
+        by_points,
+        "/traffic/0/sizes/cdf/points",
+        json!([[1000, 0.0], [50_000, 100.0]]),
+    )]
+}

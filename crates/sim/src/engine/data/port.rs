@@ -319,4 +319,26 @@ mod tests {
         assert_eq!(port.area, 4250 * 1_000_000);
         assert_eq!((port.bytes, port.packets, port.bytes_max, port.packets_max), (1250, 1, 2250, 2));
     }
+
+    /// By hand: three packets of 1250 B, sent one after the other, are each on a wire of 10 Gbps for 1 us. In the middle of
+    /// the first the others are not sent yet, and all three have waited for half a microsecond; in that of the second one is.
+    #[test]
+    fn what_is_computed_for_later_is_not_sent_yet() {
+        let link = Link { from: NodeId(0), to: NodeId(1), rate: Rate(10_000_000_000), delay: Time::ZERO };
+        let mut port = Port::new(&link, 0);
+        let mut departures = Departures::default();
+        for _ in 0..3 {
+            port.join(Time::ZERO, 1250);
+            let (end, _) = port.transmit(Time::ZERO, 1250);
+            departures.push(end, 1250);
+        }
+        let mut at = |at: Time| {
+            departures.settle(&mut port, at);
+            let (sent, integral) = departures.sent_and_area(&port, at);
+            (sent.packets, sent.bytes, integral)
+        };
+        assert_eq!(at(Time(500_000)), (1, 1250, 3 * 1250 * 500_000));
+        assert_eq!(at(Time(1_500_000)), (2, 2500, 1250 * (1_000_000 + 2 * 1_500_000)));
+        assert_eq!(at(Time(2_500_000)), (3, 3750, 1250 * (1_000_000 + 2_000_000 + 2_500_000)));
+    }
 }

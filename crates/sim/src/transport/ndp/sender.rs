@@ -456,6 +456,7 @@ mod tests {
     use super::super::{Model, PathPenalty};
     use super::*;
     use crate::derived::Derived;
+    use crate::engine::contract::endpoint::Endpoint;
     use crate::engine::contract::fake::{FakeHost, SENDER};
 
     #[test]
@@ -499,5 +500,23 @@ mod tests {
         // The third is lost.
         host.times_out(&mut model, id);
         assert_eq!(nacks(&model), 5 + 1 + 7);
+    }
+
+    /// A host may ask for a packet when all have been sent: none takes a place of the first window, which the next message
+    /// of the connection may have.
+    #[test]
+    fn no_packet_is_none_of_the_first_window() {
+        let config = Ndp { initial_window: Derived::Given(9), ..Ndp::default() };
+        let id = ConnId(0);
+        let mut host = FakeHost::pair(3 * config.payload());
+        let mut model = Model::new(vec![config], &host.fabric());
+        host.start(&mut model, id);
+        assert_eq!(host.sends(&mut model, id, 3).len(), 3);
+        for _ in 0..2 {
+            let (packet, more) = model.next_packet(id, &mut host);
+            assert!(packet.is_none() && !more);
+            let sender = model.senders.get(id);
+            assert_eq!((sender.first_window, sender.unheard), (6, 3));
+        }
     }
 }
