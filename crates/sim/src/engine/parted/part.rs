@@ -39,7 +39,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         let links = 0..self.net.egress.len() as u32;
         self.boundary_links =
             links.map(LinkId).filter(|link| self.net.egress[link.index()].port.remote > 0).collect();
-        self.starts.keep(|host| partition.of(host) == me as usize);
+        self.starts.keep(partition, me);
     }
 
     /// Keeps the packets that an observer is to be shown.
