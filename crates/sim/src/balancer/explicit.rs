@@ -18,7 +18,6 @@ use crate::problem::{PROBLEMS_MAX, Problem};
 use crate::random::{Purpose, Stream, flow_key};
 use crate::topology::Fabric;
 use crate::topology::names::{Names, no_cable};
-use crate::traffic::arrivals::Arrivals;
 use crate::traffic::references::position;
 use crate::traffic::{Demand, Traffic};
 
@@ -175,14 +174,13 @@ impl Explicit {
 
 /// Why an entry's flows cannot be given routes, if they cannot; `carried` is whether they use this balancer.
 fn unfit(entry: &Demand, carried: bool) -> Option<&'static str> {
-    let in_order = !entry.arrivals.waits() || matches!(entry.arrivals, Arrivals::Blocks(_));
     match entry {
         _ if !carried => Some("go by another balancer; list the route in theirs"),
-        entry if entry.arrivals.on_off().is_some() => {
+        entry if !entry.workload.known_before() => {
             Some("are drawn during the run; name an entry whose flows are known before")
         }
         // The routes of a kept connection are those of the flow that opens it.
-        entry if entry.kept && !in_order => Some(
+        entry if entry.kept && !entry.workload.order_is_known() => Some(
             "share connections, and which flow opens one shows during the run; name an entry with new ones",
         ),
         _ => None,

@@ -82,7 +82,7 @@ pub fn problems(list: &[LostPackets], entries: &[Demand], fabric: &Fabric) -> Ve
                 let hint = near.map(|near| format!("; {}", did_you_mean(near))).unwrap_or_default();
                 wrong("traffic", format!("\"{name}\" is the name of no traffic entry{hint}"));
             }
-            Some(entry) if entries[entry].arrivals.on_off().is_some() => {
+            Some(entry) if !entries[entry].workload.known_before() => {
                 let what = "are drawn during the run; name an entry whose flows are known before";
                 wrong("traffic", format!("the flows of \"{name}\" {what}"));
             }

@@ -12,6 +12,7 @@ use crate::routing::Routes;
 use crate::topology::Fabric;
 use crate::traffic::ends::{End, ends};
 use crate::traffic::matrix::Order;
+use crate::traffic::workload::product::Product;
 use crate::traffic::{Demand, HostPorts};
 
 /// Pairs of hosts that stand for all of an entry when its paths are looked up.
@@ -28,8 +29,10 @@ pub struct Place {
 
 /// An entry and its offered load.
 pub struct Offered<'a> {
-    /// The entry.
-    pub entry: &'a Demand,
+    /// Name of the entry.
+    pub name: &'a str,
+    /// Its arrivals, matrix and sizes.
+    pub product: &'a Product,
     /// The hosts that send in it.
     pub sources: &'a [u32],
     /// Payload offered a second, in bits.
@@ -40,9 +43,10 @@ pub struct Offered<'a> {
 pub fn offered<'a>(entries: &'a [Demand], sources: &'a [Vec<u32>], fabric: &Fabric) -> Vec<Offered<'a>> {
     let ports = HostPorts::of(fabric);
     let offer = |(entry, sources): (&'a Demand, &'a Vec<u32>)| {
-        let full = ports.full(entry, sources);
-        let bps = 8.0 * entry.arrivals.rate(full)? * entry.sizes.mean();
-        (bps.is_finite() && entry.matrix.reply_to().is_none()).then_some(Offered { entry, sources, bps })
+        let product = entry.offers()?;
+        let bps = 8.0 * product.arrivals.rate(ports.full(entry, sources))? * product.sizes.mean();
+        let own_pairs = product.matrix.base().is_none();
+        (bps.is_finite() && own_pairs).then_some(Offered { name: &entry.name, product, sources, bps })
     };
     zip(entries, sources).filter_map(offer).collect()
 }
@@ -52,9 +56,9 @@ pub fn places(all: &[Offered], fabric: &Fabric, routes: &Routes) -> Vec<Place> {
     let ports = HostPorts::of(fabric);
     let hosts = fabric.hosts as usize;
     let (mut sent, mut received) = (vec![0.0; hosts], vec![0.0; hosts]);
-    for Offered { entry, sources, bps } in all {
+    for Offered { name, product, sources, bps } in all {
         for (all, end) in [(&mut sent, End::Source), (&mut received, End::Destination)] {
-            let ends = ends(entry, sources, fabric.hosts, end);
+            let ends = ends(product, name, sources, fabric.hosts, end);
             ends.iter().for_each(|&host| all[host as usize] += bps / ends.len() as f64);
         }
     }
@@ -87,15 +91,15 @@ fn tiers(all: &[Offered], fabric: &Fabric, routes: &Routes) -> Vec<Place> {
         tier_of.push(Some(place));
     }
     let mut carried = vec![0.0; names.len()];
-    for Offered { entry, sources, bps } in all {
-        let pairs = sampled(entry, sources, fabric.hosts);
+    for offered in all {
+        let pairs = sampled(offered, fabric.hosts);
         for &(src, dst) in &pairs {
             let mut at = src;
             while at != dst {
                 // Shortest paths of a pair of hosts cross the same tiers in a fabric of tiers.
                 let link = routes.next_hops(at, dst)[0];
                 if let Some(tier) = tier_of[link.index()] {
-                    carried[tier] += bps / pairs.len() as f64;
+                    carried[tier] += offered.bps / pairs.len() as f64;
                 }
                 at = fabric.links[link.index()].to;
             }
@@ -106,13 +110,13 @@ fn tiers(all: &[Offered], fabric: &Fabric, routes: &Routes) -> Vec<Place> {
 }
 
 /// Pairs that stand for all of an entry.
-fn sampled(entry: &Demand, sources: &[u32], hosts: u32) -> Vec<(NodeId, NodeId)> {
-    let stream = Stream::new(0, 0, Purpose::Matrix, name_key(&entry.name));
-    if !entry.among_sources {
-        return entry.matrix.pairs(hosts, sources, Order::Singly, stream).take(PAIRS).collect();
+fn sampled(Offered { name, product, sources, .. }: &Offered, hosts: u32) -> Vec<(NodeId, NodeId)> {
+    let stream = Stream::new(0, 0, Purpose::Matrix, name_key(name));
+    if !product.among_sources {
+        return product.matrix.pairs(hosts, sources, Order::Singly, stream).take(PAIRS).collect();
     }
     let places: Vec<u32> = (0..sources.len() as u32).collect();
     let host = |place: NodeId| NodeId(sources[place.index()]);
-    let pairs = entry.matrix.pairs(places.len() as u32, &places, Order::Singly, stream);
+    let pairs = product.matrix.pairs(places.len() as u32, &places, Order::Singly, stream);
     pairs.map(|(src, dst)| (host(src), host(dst))).take(PAIRS).collect()
 }

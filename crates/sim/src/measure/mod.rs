@@ -19,6 +19,7 @@ use crate::routing::Routes;
 use crate::scenario::{Measure, MeasureFrom, MeasureUntil, MeasureWindow};
 use crate::topology::Fabric;
 use crate::traffic::window::{Rule, Window};
+use crate::traffic::workload::product::Product;
 use crate::traffic::{Demand, FLOWS_MAX, HostPorts, sources};
 use crate::units::{SECOND, Time};
 
@@ -78,25 +79,30 @@ pub fn plan(
 /// Why arrivals cannot go on behind the measured flows, if they cannot.
 pub fn cannot_go_on(entries: &[Demand]) -> Option<String> {
     let own = |entry: &&Demand| !entry.background;
-    if !entries.iter().filter(own).any(|entry| entry.arrivals.goes_on()) {
+    if !entries.iter().filter(own).any(Demand::goes_on) {
         return Some("no arrivals of measured flows are a Poisson process".into());
     }
     let named = |name: Option<&str>| entries.iter().find(|other| Some(other.name.as_str()) == name);
     entries.iter().filter(own).find_map(|entry| {
-        let behind = entry.arrivals.behind();
-        let base = named(behind.map(|behind| behind.entry));
+        let name = &entry.name;
+        let Some(product) = entry.offers() else {
+            return Some(format!("flows of \"{name}\" have no arrivals that go on"));
+        };
+        let behind = product.arrivals.behind();
+        let base = named(behind.map(|behind| behind.entry)).and_then(Demand::offers);
         let follows = behind.is_some_and(|behind| behind.flow_by_flow)
             && base.is_some_and(|base| base.arrivals.goes_on() || base.arrivals.behind().is_some());
-        let name = &entry.name;
-        let arrivals = entry.arrivals.name();
+        let arrivals = product.arrivals.name();
         match () {
-            () if entry.sizes.most().is_some() => Some(format!("\"{name}\" has a list of sizes, which ends")),
-            () if entry.arrivals.goes_on() && entry.matrix.reply_to().is_some() => {
+            () if product.sizes.most().is_some() => {
+                Some(format!("\"{name}\" has a list of sizes, which ends"))
+            }
+            () if product.arrivals.goes_on() && product.matrix.base().is_some() => {
                 Some(format!("\"{name}\" replies to flows that end"))
             }
-            () if entry.arrivals.goes_on() => None,
+            () if product.arrivals.goes_on() => None,
             () if !follows => Some(format!("flows of \"{name}\" start by arrivals.{arrivals}")),
-            () if entry.flows.is_some() && entry.flows != base.and_then(|base| base.flows) => {
+            () if product.flows.is_some() && product.flows != base.and_then(|base| base.flows) => {
                 Some(format!("\"{name}\" has a number of flows of its own"))
             }
             () => None,
@@ -123,8 +129,8 @@ pub fn warm_up(places: &[Place], unevenness: f64, round_trip: Time) -> Time {
 fn unevenness(offered: &[Offered]) -> f64 {
     let (mut squares, mut bytes) = (0.0, 0.0);
     for offered in offered {
-        let flows = offered.bps / offered.entry.sizes.mean();
-        squares += flows * offered.entry.sizes.mean_square();
+        let flows = offered.bps / offered.product.sizes.mean();
+        squares += flows * offered.product.sizes.mean_square();
         bytes += offered.bps;
     }
     if bytes > 0.0 { squares / bytes } else { 0.0 }
@@ -137,21 +143,23 @@ fn going_on(entry: &Demand, given: MeasureWindow, window: &Window) -> Demand {
         return entry;
     }
     let limited = given.until.is_some();
-    if entry.arrivals.goes_on() && entry.sizes.most().is_none() && entry.matrix.reply_to().is_none() {
-        let last = Time(window.arrivals_end().0.saturating_sub(1));
-        let last = entry.arrivals.ends().map_or(last, |end| end.min(last));
-        entry.arrivals.end_at(last);
-        entry.flows = entry.flows.filter(|_| limited);
-    } else if entry.arrivals.behind().is_some_and(|behind| behind.flow_by_flow) && !limited {
-        // One for each flow that it waits for, of which there are more now.
-        entry.flows = None;
-    }
+    entry.change_offer(|Product { arrivals, matrix, sizes, flows, .. }| {
+        if arrivals.goes_on() && sizes.most().is_none() && matrix.base().is_none() {
+            let last = Time(window.arrivals_end().0.saturating_sub(1));
+            let last = arrivals.ends().map_or(last, |end| end.min(last));
+            arrivals.end_at(last);
+            *flows = flows.filter(|_| limited);
+        } else if arrivals.behind().is_some_and(|behind| behind.flow_by_flow) && !limited {
+            // One for each flow that it waits for, of which there are more now.
+            *flows = None;
+        }
+    });
     entry
 }
 
 /// A process of arrivals whose flows may be measured.
 struct Process<'a> {
-    entry: &'a Demand,
+    product: &'a Product,
     /// Flows a second that would be load 1.
     full: f64,
     /// Flows a second.
@@ -177,14 +185,16 @@ impl<'a> Processes<'a> {
         let mut processes = Processes { all: Vec::new(), rate: 0.0 };
         for (entry, sources) in entries.iter().zip(sources) {
             let full = ports.full(entry, sources);
-            let Some(rate) = entry.arrivals.rate(full) else { continue };
+            let Some(product) = entry.offers() else { continue };
+            let Some(rate) = product.arrivals.rate(full) else { continue };
             let followers = entries
                 .iter()
+                .filter_map(Demand::offers)
                 .filter(|other| other.arrivals.behind().is_some_and(|behind| behind.entry == entry.name));
             processes.rate += rate * (1 + followers.count()) as f64;
-            if !entry.background && entry.matrix.reply_to().is_none() {
+            if !entry.background && product.matrix.base().is_none() {
                 let stream = Stream::new(seed, replica, Purpose::Arrivals, name_key(&entry.name));
-                processes.all.push(Process { entry, full, rate, stream });
+                processes.all.push(Process { product, full, rate, stream });
             }
         }
         processes
@@ -192,12 +202,12 @@ impl<'a> Processes<'a> {
 
     /// When the last of them begins.
     fn begin(&self) -> Time {
-        self.all.iter().map(|process| process.entry.arrivals.begins()).max().unwrap_or_default()
+        self.all.iter().map(|process| process.product.arrivals.begins()).max().unwrap_or_default()
     }
 
     fn window(&self, given: MeasureWindow, warm_up: Time, run_until: Option<Time>) -> Window {
         let begin = self.begin();
-        let ends = self.all.iter().filter_map(|process| process.entry.arrivals.ends());
+        let ends = self.all.iter().filter_map(|process| process.product.arrivals.ends());
         let given_until = match given.until {
             Some(MeasureUntil::Time(until)) => Some(until),
             Some(MeasureUntil::Flow(number)) => Some(self.start_of(number)),
@@ -235,7 +245,7 @@ impl<'a> Processes<'a> {
 
     /// The expected time in which the measured flows start, if their number is given.
     fn measured_span(&self) -> Option<Time> {
-        let span = |process: &Process| Some(process.entry.flows? as f64 / process.rate);
+        let span = |process: &Process| Some(process.product.flows? as f64 / process.rate);
         let longest = self.all.iter().filter_map(span).reduce(f64::max)?;
         Some(Time((longest * SECOND as f64) as u64))
     }
@@ -252,12 +262,12 @@ impl<'a> Processes<'a> {
     /// Behind the last measured flow of the entry that needs longest; with the last arrival, if a time ends them.
     fn end_of_measured(&self, from: Time) -> Time {
         let end = |process: &Process| {
-            let Process { entry, full, stream, .. } = process;
-            let measured = entry.arrivals.starts(*full, 0, *stream).skip_while(|start| *start < from);
-            let last = measured.take(usize::try_from(entry.flows?).ok()?).last()?;
+            let Process { product, full, stream, .. } = process;
+            let measured = product.arrivals.starts(*full, 0, *stream).skip_while(|start| *start < from);
+            let last = measured.take(usize::try_from(product.flows?).ok()?).last()?;
             Some(last.saturating_add(Time(1)))
         };
-        let ends = self.all.iter().filter_map(|process| process.entry.arrivals.ends());
+        let ends = self.all.iter().filter_map(|process| process.product.arrivals.ends());
         let hard = ends.min().map(|end| end.saturating_add(Time(1)));
         let numbered = self.all.iter().filter_map(end).max();
         numbered.into_iter().chain(hard).min().unwrap_or(Time::NEVER)
@@ -268,7 +278,7 @@ impl<'a> Processes<'a> {
         let mut starts: Vec<_> = self
             .all
             .iter()
-            .map(|process| process.entry.arrivals.starts(process.full, 0, process.stream).peekable())
+            .map(|process| process.product.arrivals.starts(process.full, 0, process.stream).peekable())
             .collect();
         let mut at = Time::NEVER;
         for _ in 0..=number {

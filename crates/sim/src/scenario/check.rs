@@ -522,7 +522,8 @@ impl<'a> Draft<'a> {
         };
         let (places, entries): (Vec<_>, Vec<_>) = self.entries().filter_map(good).unzip();
         let problem = |(index, problem): (usize, Problem)| {
-            if entries[index].arrivals.ends().is_none() && problem.path.ends_with(".until") {
+            let ends = entries[index].offers().and_then(|product| product.arrivals.ends());
+            if ends.is_none() && problem.path.ends_with(".until") {
                 // The window gave it its end.
                 let value = self.document.pointer("/run/measure/until").cloned();
                 return vec![Problem { value, ..Problem::new("run.measure.until", problem.message) }];

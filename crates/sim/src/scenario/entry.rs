@@ -1,5 +1,7 @@
 //! One entry of a scenario's traffic: its flows, and their transport where that is not the scenario's.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +12,7 @@ use crate::traffic::deadlines::Deadlines;
 use crate::traffic::matrix::Matrix;
 use crate::traffic::sizes::Sizes;
 use crate::traffic::sources::Sources;
+use crate::traffic::workload::product::Product;
 use crate::transport::Transport;
 use crate::units::Time;
 
@@ -87,12 +90,14 @@ impl From<Entry> for Demand {
     fn from(entry: Entry) -> Demand {
         Demand {
             name: entry.name,
-            arrivals: entry.arrivals,
-            matrix: entry.matrix,
-            sizes: entry.sizes,
+            workload: Arc::new(Product {
+                arrivals: entry.arrivals,
+                matrix: entry.matrix,
+                sizes: entry.sizes,
+                among_sources: entry.among_sources,
+                flows: entry.flows,
+            }),
             sources: entry.sources,
-            among_sources: entry.among_sources,
-            flows: entry.flows,
             background: entry.background,
             kept: entry.connection == Connection::Kept,
             deadline: entry.deadline,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::Problem;
 use crate::topology::Fabric;
+use crate::traffic::workload::product::Product;
 use crate::traffic::{Demand, FLOWS_MAX, HostPorts, sources};
 use crate::units::Time;
 
@@ -113,17 +114,17 @@ impl MeasureWindow {
 pub(super) fn bounded(entries: &[Demand], measure: Measure) -> Vec<Demand> {
     let mut entries = entries.to_vec();
     let until = measure.window().and_then(|window| window.until);
-    for entry in entries.iter_mut().filter(|entry| entry.arrivals.goes_on()) {
-        match until {
-            Some(MeasureUntil::Time(until)) if entry.flows.is_none() => {
-                let end = entry.arrivals.ends().map_or(until, |end| end.min(until));
-                entry.arrivals.end_at(end);
+    for entry in entries.iter_mut().filter(|entry| entry.goes_on()) {
+        entry.change_offer(|Product { arrivals, flows, .. }| match until {
+            Some(MeasureUntil::Time(until)) if flows.is_none() => {
+                let end = arrivals.ends().map_or(until, |end| end.min(until));
+                arrivals.end_at(end);
             }
-            Some(MeasureUntil::Flow(number)) if entry.flows.is_none() && entry.arrivals.ends().is_none() => {
-                entry.flows = Some(number.max(1));
+            Some(MeasureUntil::Flow(number)) if flows.is_none() && arrivals.ends().is_none() => {
+                *flows = Some(number.max(1));
             }
             _ => {}
-        }
+        });
     }
     entries
 }
@@ -170,8 +171,11 @@ pub(super) fn problems(
 
 /// Ends that arrivals do not come to.
 fn beyond_arrivals(window: &MeasureWindow, entries: &[Demand], fabric: &Fabric) -> Vec<Problem> {
-    let going: Vec<&Demand> =
-        entries.iter().filter(|entry| !entry.background && entry.arrivals.goes_on()).collect();
+    let going: Vec<&Product> = entries
+        .iter()
+        .filter(|entry| !entry.background && entry.goes_on())
+        .filter_map(Demand::offers)
+        .collect();
     let counts = [
         ("from", matches!(window.from, Some(MeasureFrom::Flow(_)))),
         ("until", matches!(window.until, Some(MeasureUntil::Flow(_)))),
@@ -185,7 +189,7 @@ fn beyond_arrivals(window: &MeasureWindow, entries: &[Demand], fabric: &Fabric) 
         Some(MeasureUntil::Flow(number)) => Some(number),
         _ => None,
     };
-    let limit = going.iter().map(|entry| entry.flows).sum::<Option<u64>>();
+    let limit = going.iter().map(|product| product.flows).sum::<Option<u64>>();
     if let (Some(number), Some(limit)) = (number, limit)
         && number > limit
     {
@@ -197,22 +201,23 @@ fn beyond_arrivals(window: &MeasureWindow, entries: &[Demand], fabric: &Fabric) 
     let ports = HostPorts::of(fabric);
     let (sources, _) = sources::resolve(entries, fabric.hosts, 0, 0);
     let mut expected = 0.0;
-    for (entry, sources) in entries.iter().zip(&sources).filter(|(entry, _)| entry.arrivals.goes_on()) {
-        if let Some(end) = entry.arrivals.ends().filter(|end| *end < until && !entry.background) {
+    for (entry, sources) in entries.iter().zip(&sources).filter(|(entry, _)| entry.goes_on()) {
+        let Some(Product { arrivals, flows: limit, .. }) = entry.offers() else { continue };
+        if let Some(end) = arrivals.ends().filter(|end| *end < until && !entry.background) {
             let what = format!("\"{until}\" is behind the last arrival of \"{}\", \"{end}\"", entry.name);
             return vec![Problem::new("until", what)];
         }
-        let rate = entry.arrivals.rate(ports.full(entry, sources));
-        let flows = rate.unwrap_or(0.0) * until.saturating_sub(entry.arrivals.begins()).seconds();
+        let rate = arrivals.rate(ports.full(entry, sources));
+        let flows = rate.unwrap_or(0.0) * until.saturating_sub(arrivals.begins()).seconds();
         expected += flows;
         // Six standard deviations more than the number of arrivals expected by then.
-        let most = entry.flows.map_or(f64::INFINITY, |most| most as f64 + 6.0 * (most as f64).sqrt());
+        let most = limit.map_or(f64::INFINITY, |most| most as f64 + 6.0 * (most as f64).sqrt());
         if !entry.background && flows > most {
             let what = format!(
                 "\"{until}\" is behind the last arrival of \"{}\": it has {} flows, and some {flows:.0} arrive by then; \
                  leave flows out",
                 entry.name,
-                entry.flows.unwrap_or_default()
+                limit.unwrap_or_default()
             );
             return vec![Problem::new("until", what)];
         }

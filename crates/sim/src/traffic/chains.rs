@@ -5,7 +5,11 @@
 
 use std::ops::Range;
 
-use super::arrivals::on_off::OnOff;
+use sha2::{Digest, Sha256};
+
+use super::arrivals::ClosedLoop;
+use super::deadlines::{Deadlines, due};
+use super::workload::product::Product;
 use super::{Demand, Flow};
 use crate::ids::NodeId;
 use crate::random::{Purpose, Stream, mix, name_key};
@@ -16,8 +20,17 @@ use crate::units::Time;
 struct Rules {
     /// Index of the entry.
     index: u32,
-    entry: Demand,
-    arrivals: OnOff,
+    name: String,
+    product: Product,
+    deadline: Option<Time>,
+    deadlines: Option<Deadlines>,
+}
+
+impl Rules {
+    /// How the sources go from one flow to the next.
+    fn sources(&self) -> &dyn ClosedLoop {
+        self.product.arrivals.closed_loop().expect("only such arrivals have sources")
+    }
 }
 
 /// A host that sends one flow after the other.
@@ -52,12 +65,18 @@ impl Chains {
     pub(super) fn add(
         &mut self,
         index: usize,
-        (entry, arrivals): (&Demand, &OnOff),
+        (entry, product): (&Demand, &Product),
         round: impl Iterator<Item = (NodeId, NodeId)>,
         (seed, replica): (u64, u64),
     ) {
         let rules = self.rules.len() as u32;
-        self.rules.push(Rules { index: index as u32, entry: entry.clone(), arrivals: arrivals.clone() });
+        self.rules.push(Rules {
+            index: index as u32,
+            name: entry.name.clone(),
+            product: product.clone(),
+            deadline: entry.deadline,
+            deadlines: entry.deadlines.clone(),
+        });
         let mut pairs: Vec<_> = round.collect();
         pairs.sort_by_key(|(src, _)| *src);
         for own in pairs.chunk_by(|one, other| one.0 == other.0) {
@@ -105,7 +124,7 @@ impl Chains {
 
     /// Most flows of a source; none without an end.
     pub fn flows_max(&self, chain: u32) -> Option<u64> {
-        self.rules(chain).arrivals.flows_each
+        self.rules(chain).sources().flows_each()
     }
 
     /// The source that drew a flow.
@@ -119,24 +138,36 @@ impl Chains {
     /// time zero. None if it has started all.
     pub fn next_start(&mut self, chain: u32, idle: Time) -> Option<Time> {
         let chain = &mut self.chains[chain as usize];
-        let arrivals = &self.rules[chain.rules as usize].arrivals;
-        let left = arrivals.flows_each.is_none_or(|flows| chain.drawn < flows);
-        left.then(|| arrivals.next_start(idle, &mut chain.free, &mut chain.stream))
+        let sources = self.rules[chain.rules as usize].sources();
+        let left = sources.flows_each().is_none_or(|flows| chain.drawn < flows);
+        left.then(|| sources.next_start(idle, &mut chain.free, &mut chain.stream))
     }
 
     /// Draws the flow that a source starts now.
     pub fn draw(&mut self, chain: u32, now: Time) -> Flow {
         let chain = &mut self.chains[chain as usize];
-        let Rules { index, entry, .. } = &self.rules[chain.rules as usize];
+        let Rules { index, product, deadline, deadlines, .. } = &self.rules[chain.rules as usize];
         let partners = &self.partners[chain.partners.clone()];
         let next = partners[(chain.drawn % partners.len() as u64) as usize];
-        let dst = entry.matrix.anew(chain.host, self.hosts, &mut chain.stream).unwrap_or(next);
-        let size = entry.sizes.sample(&mut chain.stream);
-        let deadline = entry.due(&mut chain.stream);
+        let dst = product.matrix.anew(chain.host, self.hosts, &mut chain.stream).unwrap_or(next);
+        let size = product.sizes.sample(&mut chain.stream);
+        let deadline = due(*deadline, deadlines.as_ref(), &mut chain.stream);
         let key = chain.stream.bits();
         let number = chain.drawn as u32;
         chain.drawn += 1;
         Flow { start: now, src: chain.host, dst, size, entry: *index, number, key, deadline }
+    }
+
+    /// Adds to the digest of the traffic what flows drawn during the run follow from.
+    pub(super) fn digest(&self, hash: &mut Sha256, (seed, replica): (u64, u64)) {
+        let mut all: Vec<&Rules> = self.rules.iter().collect();
+        all.sort_by_key(|rules| rules.index);
+        for Rules { name, product: Product { arrivals, matrix, sizes, .. }, deadline, deadlines, .. } in all {
+            hash.update(seed.to_le_bytes());
+            hash.update(replica.to_le_bytes());
+            let rules = (name, arrivals, matrix, sizes, deadline, deadlines);
+            hash.update(serde_json::to_value(rules).expect("an entry is plain JSON").to_string());
+        }
     }
 
     fn rules(&self, chain: u32) -> &Rules {

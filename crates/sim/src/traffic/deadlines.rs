@@ -43,6 +43,11 @@ pub struct UniformDeadlines {
     pub max: Time,
 }
 
+/// When a flow is due, counted from its start: by one deadline for all, or by one drawn for it, if there is any.
+pub(super) fn due(all: Option<Time>, drawn: Option<&Deadlines>, stream: &mut Stream) -> Option<Time> {
+    all.or_else(|| drawn.map(|deadlines| deadlines.sample(stream)))
+}
+
 impl Deadlines {
     /// All that is wrong; paths are below the deadlines.
     pub fn problems(&self) -> Vec<Problem> {

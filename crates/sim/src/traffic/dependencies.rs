@@ -59,16 +59,16 @@ pub struct Trigger {
 
 /// A flow that fires a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fire {
-    flow: u32,
-    at: Milestone,
-    trigger: u32,
+pub(super) struct Fire {
+    pub flow: u32,
+    pub at: Milestone,
+    pub trigger: u32,
 }
 
 /// A flow that a trigger starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    trigger: u32,
+    pub(super) trigger: u32,
     /// The flow, by its index.
     pub flow: u32,
     /// From the source's hearing of it to the start.
@@ -78,11 +78,11 @@ pub struct Target {
 /// All triggers of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dependencies {
-    triggers: Vec<Trigger>,
+    pub(super) triggers: Vec<Trigger>,
     /// By flow.
-    fires: Vec<Fire>,
+    pub(super) fires: Vec<Fire>,
     /// By trigger, each one's in the order in which they were named.
-    targets: Vec<Target>,
+    pub(super) targets: Vec<Target>,
 }
 
 impl Dependencies {
@@ -129,6 +129,14 @@ impl Dependencies {
         }
     }
 
+    /// Puts all into order, given the index of each flow by the number that it has had so far.
+    pub(super) fn sort(&mut self, places: &[u32]) {
+        self.fires.iter_mut().for_each(|fire| fire.flow = places[fire.flow as usize]);
+        self.targets.iter_mut().for_each(|target| target.flow = places[target.flow as usize]);
+        self.fires.sort_by_key(|fire| fire.flow);
+        self.targets.sort_by_key(|target| target.trigger);
+    }
+
     /// Adds all of it to the digest of the traffic.
     pub(super) fn digest(&self, hash: &mut Sha256) {
         for trigger in &self.triggers {
@@ -150,71 +158,5 @@ impl Dependencies {
             hash.update(target.flow.to_le_bytes());
             hash.update(target.delay.0.to_le_bytes());
         }
-    }
-}
-
-/// The writer of dependencies for arrivals, once all flows are drawn.
-pub struct Writer<'a> {
-    flows: &'a [Flow],
-    /// The index of each flow, entry by entry in the order drawn.
-    places: Vec<u32>,
-    /// For each entry where its flows begin in `places`, and how many it has.
-    entries: &'a [(usize, u64)],
-    names: Vec<&'a str>,
-    written: Dependencies,
-}
-
-impl<'a> Writer<'a> {
-    /// For flows whose `number` counts them as drawn; `entries` has for each the number of flows before it
-    /// and its own.
-    pub(super) fn new(flows: &'a [Flow], entries: &'a [(usize, u64)], names: Vec<&'a str>) -> Writer<'a> {
-        let mut places = vec![0; flows.len()];
-        for (index, flow) in flows.iter().enumerate() {
-            places[entries[flow.entry as usize].0 + flow.number as usize] = index as u32;
-        }
-        Writer { flows, places, entries, names, written: Dependencies::default() }
-    }
-
-    /// An entry by its name: its index, and how many flows it has.
-    pub fn entry(&self, name: &str) -> (usize, u64) {
-        let index = self.names.iter().position(|other| *other == name).expect("checked: the entry exists");
-        (index, self.entries[index].1)
-    }
-
-    /// Where flow `number` of an entry goes.
-    pub fn receiver(&self, entry: usize, number: u64) -> NodeId {
-        self.flows[self.flow(entry, number) as usize].dst
-    }
-
-    /// A trigger of that kind that no flow fires yet.
-    pub fn trigger(&mut self, kind: TriggerKind, notify: Option<Time>) -> u32 {
-        self.written.triggers.push(Trigger { kind, host: NodeId::NONE, notify });
-        self.written.triggers.len() as u32 - 1
-    }
-
-    /// Flow `number` of an entry fires a trigger then.
-    pub fn fires(&mut self, entry: usize, number: u64, at: Milestone, trigger: u32) {
-        let flow = self.flow(entry, number);
-        let host = &mut self.written.triggers[trigger as usize].host;
-        if *host == NodeId::NONE {
-            *host = at.host(&self.flows[flow as usize]);
-        }
-        self.written.fires.push(Fire { flow, at, trigger });
-    }
-
-    /// A trigger starts flow `number` of an entry after a delay.
-    pub fn starts(&mut self, trigger: u32, entry: usize, number: u64, delay: Time) {
-        let flow = self.flow(entry, number);
-        self.written.targets.push(Target { trigger, flow, delay });
-    }
-
-    fn flow(&self, entry: usize, number: u64) -> u32 {
-        self.places[self.entries[entry].0 + number as usize]
-    }
-
-    pub(super) fn finish(mut self) -> Dependencies {
-        self.written.fires.sort_by_key(|fire| fire.flow);
-        self.written.targets.sort_by_key(|target| target.trigger);
-        self.written
     }
 }

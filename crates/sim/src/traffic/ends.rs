@@ -1,7 +1,7 @@
 //! The hosts at both ends of an entry's flows, as its matrix gives them before any flow is drawn.
 
-use super::Demand;
 use super::matrix::Order;
+use super::workload::product::Product;
 use crate::ids::NodeId;
 use crate::random::{Purpose, Stream, name_key};
 
@@ -18,22 +18,22 @@ pub enum End {
 }
 
 /// The hosts at one end of an entry's flows, each as often as it is drawn.
-pub fn ends(entry: &Demand, sources: &[u32], hosts: u32, end: End) -> Vec<u32> {
-    let round = entry.matrix.round(sources.len() as u64, hosts);
-    let matrix = || Stream::new(0, 0, Purpose::Matrix, name_key(&entry.name));
-    let drawn_anew = entry.matrix.anew(NodeId(0), hosts, &mut matrix()).is_some();
-    if drawn_anew || entry.among_sources || round > LISTED {
-        let alike = end == End::Source || entry.among_sources;
+pub fn ends(product: &Product, name: &str, sources: &[u32], hosts: u32, end: End) -> Vec<u32> {
+    let round = product.matrix.round(sources.len() as u64, hosts);
+    let matrix = || Stream::new(0, 0, Purpose::Matrix, name_key(name));
+    let drawn_anew = product.matrix.anew(NodeId(0), hosts, &mut matrix()).is_some();
+    if drawn_anew || product.among_sources || round > LISTED {
+        let alike = end == End::Source || product.among_sources;
         return if alike { sources.to_vec() } else { (0..hosts).collect() };
     }
-    let pairs = entry.matrix.pairs(hosts, sources, Order::Rounds, matrix());
+    let pairs = product.matrix.pairs(hosts, sources, Order::Rounds, matrix());
     let host = |(src, dst): (NodeId, NodeId)| if end == End::Source { src.0 } else { dst.0 };
     pairs.take(round as usize).map(host).collect()
 }
 
 /// The hosts that receive in an entry, ascending, each once.
-pub fn receivers(entry: &Demand, sources: &[u32], hosts: u32) -> Vec<u32> {
-    let mut receivers = ends(entry, sources, hosts, End::Destination);
+pub fn receivers(product: &Product, name: &str, sources: &[u32], hosts: u32) -> Vec<u32> {
+    let mut receivers = ends(product, name, sources, hosts, End::Destination);
     receivers.sort_unstable();
     receivers.dedup();
     receivers

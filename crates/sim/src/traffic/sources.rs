@@ -57,7 +57,7 @@ impl Sources {
     }
 }
 
-/// For each entry the hosts that send in it, ascending; and the problems of `not-in`: (index of the entry,
+/// For each entry the hosts that send, or take part, in it, ascending; and the problems of `not-in`: (index of the entry,
 /// problem).
 ///
 /// How many they are does not depend on seed and replica.
@@ -107,7 +107,7 @@ pub fn resolve(
 /// The hosts that send in an entry, ascending; none if that depends on another entry.
 fn drawn(entry: &Demand, hosts: u32, seed: u64, replica: u64) -> Option<Vec<u32>> {
     let stream = |purpose| Stream::new(seed, replica, purpose, name_key(&entry.name));
-    let own = entry.matrix.senders(hosts, &mut stream(Purpose::Matrix));
+    let own = entry.workload.ranks(hosts, &mut stream(Purpose::Matrix));
     let mut senders = match (own, &entry.sources) {
         (Some(own), _) => own,
         (None, None) => (0..hosts).collect(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::statistics::{ks_p, look_equal};
-use crate::entries::{entry, load};
+use crate::entries::{self, Demand, entry, load, problems};
 use flowyard_sim::ids::NodeId;
 use flowyard_sim::problem::Problem;
 use flowyard_sim::random::{Purpose, Stream};
@@ -26,8 +26,7 @@ use flowyard_sim::traffic::sizes::fixed::Fixed;
 use flowyard_sim::traffic::sizes::uniform::UniformSizes;
 use flowyard_sim::traffic::sizes::workloads::WebSearch;
 use flowyard_sim::traffic::sizes::{Distribution, Sizes};
-use flowyard_sim::traffic::window::Window;
-use flowyard_sim::traffic::{Demand, FLOWS_MAX, Flow, Traffic, problems};
+use flowyard_sim::traffic::{FLOWS_MAX, Flow};
 use flowyard_sim::units::{Bytes, Time};
 
 /// 128 hosts with ports of 10 Gbps.
@@ -43,7 +42,7 @@ fn few_hosts(hosts: u32) -> Fabric {
 fn draw(entry: Demand, fabric: &Fabric) -> Vec<Flow> {
     let entries = [entry];
     assert_eq!(problems(&entries, fabric), []);
-    Traffic::build(&entries, fabric, 1, 0, Window::whole(None)).flows
+    entries::build(&entries, fabric, 1, 0).flows
 }
 
 fn pairs(flows: &[Flow]) -> Vec<(u32, u32)> {
@@ -71,7 +70,7 @@ fn loads_are_met() {
     let fabric = fabric();
     let offered = |matrix: Matrix, sizes: Sizes| {
         let entry = Demand { sizes, flows: Some(40_000), ..entry("flows", load(0.6), matrix) };
-        let traffic = Traffic::build(&[entry], &fabric, 1, 0, Window::whole(None));
+        let traffic = entries::build(&[entry], &fabric, 1, 0);
         let bits: f64 = traffic.flows.iter().map(|flow| 8.0 * flow.size as f64).sum();
         let summary = traffic.entries.into_iter().next().unwrap();
         assert!((summary.offered_load.unwrap() - 0.6).abs() < 1e-12);
@@ -87,13 +86,7 @@ fn loads_are_met() {
     close(offered(Incast { senders: 20, receiver: 3 }.into(), Fixed(Bytes(1000)).into()), 1.0);
     close(offered(Pairs(vec![(0, 1), (0, 2), (5, 2)]).into(), Fixed(Bytes(1000)).into()), 2.0);
 
-    let at_once = Traffic::build(
-        &[entry("flows", AtOnce::default(), Permutation {})],
-        &fabric,
-        1,
-        0,
-        Window::whole(None),
-    );
+    let at_once = entries::build(&[entry("flows", AtOnce::default(), Permutation {})], &fabric, 1, 0);
     assert_eq!((at_once.entries[0].offered_load, at_once.entries[0].realised_load), (None, None));
     assert_eq!((at_once.entries[0].flows, at_once.entries[0].mean_size_bytes), (128, Some(100_000.0)));
 }
@@ -264,7 +257,7 @@ fn another_entry_moves_no_flow() {
     };
     let background = entry("background", AtOnce::default(), Permutation {});
     let of = |entries: &[Demand], name: &str| -> Vec<Flow> {
-        let traffic = Traffic::build(entries, &fabric, 1, 0, Window::whole(None));
+        let traffic = entries::build(entries, &fabric, 1, 0);
         assert!(traffic.flows.is_sorted_by_key(|flow| (flow.start, flow.entry)));
         let index = entries.iter().position(|entry| entry.name == name).unwrap();
         assert_eq!(traffic.entries[index].name, name);
@@ -298,7 +291,7 @@ fn digests_tell_seeds_and_replicas_apart() {
         },
         Demand { deadline: Some(Time::from_us(20_000)), ..entry("burst", AtOnce::default(), Permutation {}) },
     ];
-    let digest = |seed, replica| Traffic::build(&entries, &fabric, seed, replica, Window::whole(None)).digest;
+    let digest = |seed, replica| entries::build(&entries, &fabric, seed, replica).digest;
     assert_eq!(digest(1, 0), "96dc8cdde3d8598e96a70ecd49812577b63f49630e8355333a16e48272bb4209");
     let all = BTreeSet::from([digest(1, 0), digest(1, 1), digest(2, 0), digest(2, 1), digest(1, 0)]);
     assert_eq!(all.len(), 4);
@@ -401,7 +394,8 @@ fn two_kinds_of_deadline_are_refused() {
     use flowyard_sim::traffic::deadlines::{Deadlines, UniformDeadlines};
     let uniform = |min, max| Some(Deadlines::Uniform(UniformDeadlines { min: Time(min), max: Time(max) }));
     let wrong = |deadline, deadlines| {
-        Demand { deadline, deadlines, ..entry("flows", AtOnce::default(), Permutation {}) }.problems(8)
+        let entry = Demand { deadline, deadlines, ..entry("flows", AtOnce::default(), Permutation {}) };
+        flowyard_sim::traffic::Demand::from(&entry).problems(8)
     };
     assert_eq!(wrong(None, uniform(5, 9)), []);
     let both = [Problem::new("deadlines", "stands beside deadline; keep one of the two")];

@@ -5,6 +5,7 @@ mod common;
 
 mod cdf_files;
 mod closed_forms;
+mod collectives;
 mod entries;
 mod reacting;
 mod sizes;

@@ -1,7 +1,7 @@
 //! Distributions of sizes by formula: their means and quantiles against the textbook, and refused parameters.
 
 use crate::common::statistics::{draws, errors_off, ks_p};
-use crate::entries;
+use crate::entries::{self, Demand, problems};
 use flowyard_sim::problem::Problem;
 use flowyard_sim::topology::Generator;
 use flowyard_sim::topology::single_switch::SingleSwitch;
@@ -18,8 +18,6 @@ use flowyard_sim::traffic::sizes::pareto::Pareto;
 use flowyard_sim::traffic::sizes::uniform::UniformSizes;
 use flowyard_sim::traffic::sizes::workloads::WebSearch;
 use flowyard_sim::traffic::sizes::{Distribution, Sizes};
-use flowyard_sim::traffic::window::Window;
-use flowyard_sim::traffic::{Demand, Traffic, problems};
 use flowyard_sim::units::{Bytes, Time};
 
 /// The mean by the trapezoid rule over a fine grid of sizes: the integral of the share that is larger.
@@ -190,7 +188,7 @@ fn lists_go_in_their_order() {
     let fabric = SingleSwitch { hosts: 4, ..SingleSwitch::default() }.build();
     let list = List(vec![40, 30, 30, 1_000_000_000_000, 5]);
     assert_eq!(list.mean(), 1_000_000_000_105.0 / 5.0);
-    let traffic = Traffic::build(&[entry(list.into(), None)], &fabric, 1, 0, Window::whole(None));
+    let traffic = entries::build(&[entry(list.into(), None)], &fabric, 1, 0);
     let sizes: Vec<u64> = traffic.flows.iter().map(|flow| flow.size).collect();
     assert_eq!(sizes, [40, 30, 30, 1_000_000_000_000]);
     // Without an order to go by, as packet lengths, each is equally likely: twice 30.

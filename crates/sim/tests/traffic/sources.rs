@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::statistics::{ks_p, look_equal};
-use crate::entries::{self, load};
+use crate::entries::{self, Demand, load, problems};
 use flowyard_sim::scenario::{Format, no_files, read};
 use flowyard_sim::topology::single_switch::SingleSwitch;
 use flowyard_sim::topology::{Fabric, Generator};
+use flowyard_sim::traffic::Traffic;
 use flowyard_sim::traffic::arrivals::Arrivals;
 use flowyard_sim::traffic::arrivals::at_once::AtOnce;
 use flowyard_sim::traffic::arrivals::on_off::OnOff;
@@ -19,8 +20,6 @@ use flowyard_sim::traffic::matrix::permutation::Permutation;
 use flowyard_sim::traffic::matrix::stride::Stride;
 use flowyard_sim::traffic::matrix::uniform::UniformMatrix;
 use flowyard_sim::traffic::sources::Sources;
-use flowyard_sim::traffic::window::Window;
-use flowyard_sim::traffic::{Demand, Traffic, problems};
 use flowyard_sim::units::Time;
 
 fn entry(
@@ -44,7 +43,7 @@ fn fabric(hosts: u32) -> Fabric {
 fn build(entries: &[Demand], hosts: u32, seed: u64) -> Traffic {
     let fabric = fabric(hosts);
     assert_eq!(problems(entries, &fabric), []);
-    Traffic::build(entries, &fabric, seed, 0, Window::whole(None))
+    entries::build(entries, &fabric, seed, 0)
 }
 
 /// The pairs of an entry, in order.

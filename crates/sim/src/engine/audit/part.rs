@@ -7,6 +7,7 @@ use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::members::Members;
 use crate::engine::data::conn::Conn;
 use crate::engine::data::event::{Owner, Phase};
+use crate::engine::data::start::start_of;
 use crate::engine::network::egress::PortQueue;
 use crate::engine::run::Engine;
 use crate::ids::{ConnId, LinkId, PacketId};
@@ -104,8 +105,7 @@ impl<M: Members> Engine<'_, '_, M> {
     /// Every start that is to come has its event.
     pub(super) fn audit_starts(&self, wrong: &mut Vec<String>) {
         let starts = self.net.calendar.iter().filter(|event| event.phase() == Phase::Start as u8);
-        let (events, expected) =
-            self.starts.audit(starts.map(|event| (event.a, crate::engine::run::starts::kind_of(&event))));
+        let (events, expected) = self.starts.audit(starts.map(|event| start_of(&event)));
         if events != expected {
             wrong.push(format!("{expected} starts to come, {events} of them pending"));
         }

@@ -10,5 +10,6 @@ pub mod host;
 pub mod members;
 pub mod observer;
 pub mod path;
+pub mod schedule;
 
 pub use super::data::{conn, credit, event, gate, numbers, packet, paths, ring, rules, telemetry};

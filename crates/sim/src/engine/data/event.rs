@@ -37,7 +37,7 @@ pub enum Phase {
 /// | `Fault` | links or routes: see `engine/run/faults.rs` | 0 | 0 |
 /// | `Departure` | of the link | 0; with ties by arrival, as of the packet that was sent | 0 |
 /// | `Arrival`, `Lost` | of the link | packets that its port has sent; with ties by arrival, all ports | the packet |
-/// | `Start` | of the host | which of them: see `engine/run/starts.rs` | flow, trigger or source |
+/// | `Start` | of the host | which of them: see `engine/data/start.rs` | flow, trigger or source |
 /// | `Timer` | of the host | see [`timer`] | connection or link |
 /// | `Pause` | of the link that the frame crosses | frames that its port has sent | the classes that are paused |
 /// | `Port` | of the link | as `a` | 0 for the queue's timer, 1 for the agent's tick |

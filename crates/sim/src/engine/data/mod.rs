@@ -15,4 +15,5 @@ pub mod port;
 pub mod progress;
 pub mod ring;
 pub mod rules;
+pub mod start;
 pub mod telemetry;

@@ -147,6 +147,7 @@ impl<'a, M: Members> Network<'a, M> {
             paths: Paths::default(),
             routes: parts.routes,
             whole: parts.routes,
+            fabric: parts.fabric,
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod egress;
 pub mod mailbox;
 mod pause;
 mod remote;
+mod schedule;
 mod showing;
 pub mod transit;
 
@@ -39,6 +40,7 @@ use crate::faults::packets::Picked;
 use crate::faults::timeline::LinkState;
 use crate::ids::{ConnId, LinkId, NodeId, PacketId};
 use crate::routing::Routes;
+use crate::topology::Fabric;
 use crate::units::Time;
 
 /// Everything between the hosts, and what the hosts' transports reach it by.
@@ -107,6 +109,8 @@ pub struct Network<'a, M: Members> {
     pub(super) paths: Paths,
     /// The routes without faults.
     whole: &'a Routes,
+    /// The network as it was built.
+    fabric: &'a Fabric,
 }
 
 impl<'a, M: Members> Network<'a, M> {

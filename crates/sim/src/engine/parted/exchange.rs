@@ -19,7 +19,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             }
             for (host, event) in std::mem::take(&mut self.parts[from].net.remote.starts) {
                 let part = &mut self.parts[self.partition.of(host)];
-                part.starts.admit(event, &mut part.net);
+                part.starts.admit();
+                part.net.calendar.push(event);
             }
             for to in self.parts[from].net.after.out.filled() {
                 self.hand_over(from, to);

@@ -50,7 +50,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         let late = self.net.egress.iter().map(|egress| egress.port.remote > 0 && decides_late(egress));
         self.boundary_links =
             (0..).map(LinkId).zip(late).filter(|(_, late)| *late).map(|(link, _)| link).collect();
-        self.starts.keep(|host| partition.of(host) == me as usize);
+        self.starts.keep(partition, me);
     }
 
     /// Keeps the packets that an observer is to be shown.

@@ -1,13 +1,14 @@
 //! The life of a connection: a start opens it, its first packet opens the receiving end, and it closes when its sender is done
 //! and its last packet is gone.
 
-use super::{Engine, starts};
+use super::Engine;
 use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::host::Start;
 use crate::engine::contract::members::Members;
 use crate::engine::data::conn::{Conn, Counts, Subflow};
 use crate::engine::data::event::Event;
 use crate::engine::data::plan::Parts;
+use crate::engine::data::start::{StartKind, start_of};
 use crate::engine::network::context::Cx;
 use crate::ids::{ConnId, FlowId};
 use crate::random::{Purpose, Stream};
@@ -17,14 +18,14 @@ impl<M: Members> Engine<'_, '_, M> {
     /// A flow starts, or a trigger is fired that may start some.
     #[cold]
     pub(in crate::engine) fn start(&mut self, event: Event) {
-        let kind = starts::kind_of(&event);
-        if kind == starts::kind::WINDOW {
-            return self.end_window();
-        }
-        let (parts, drawn) = (&self.plan.parts, kind == starts::kind::DRAWN);
-        let Some(id) = self.starts.take((event.a, kind), parts, &mut self.net) else {
+        let (kind, number) = start_of(&event);
+        let Some(id) = self.starts.take((kind, number), &mut self.net) else {
+            if kind == StartKind::Window {
+                self.end_window();
+            }
             return;
         };
+        let drawn = kind == StartKind::Drawn;
         let flow = *self.starts.flow(id).expect("it has just been taken");
         if drawn {
             self.counts.push(Counts::UNFINISHED);
@@ -41,14 +42,14 @@ impl<M: Members> Engine<'_, '_, M> {
             self.begun += 1;
             // Which flows a window has is known of those whose start is.
             let counted = match self.plan.traffic.window.ends() {
-                true => kind == starts::kind::TIMED,
-                false => !drawn || self.plan.traffic.chains.flows_max(event.a).is_some(),
+                true => kind == StartKind::Timed,
+                false => !drawn || self.plan.traffic.chains.flows_max(number).is_some(),
             };
             self.goal += u64::from(!counted);
         }
         // The 5-tuple is the flow's own: flows of other entries do not move it.
         let key = flow.key;
-        let Parts { seed, replica, .. } = *parts;
+        let Parts { seed, replica, .. } = self.plan.parts;
         let label = Stream::new(seed, replica, Purpose::FiveTuple, key).bits() as u32;
         let ports = self.net.ports_of(flow.src, flow.dst, label, carrier.balancer);
         let conn = Conn {
@@ -78,7 +79,6 @@ impl<M: Members> Engine<'_, '_, M> {
 
     /// The measuring window ends: what the run waited for besides its flows.
     fn end_window(&mut self) {
-        self.starts.window_over();
         self.flows_done += 1;
         self.ended_at = self.ended_at.max(self.net.now);
         self.horizon = Time::ZERO;

@@ -248,7 +248,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             self.close_if_over(id);
         }
         while let Some(ended) = self.net.after.ended.pop() {
-            self.starts.note(ended, &self.plan.parts, &mut self.net);
+            self.starts.note(ended, &mut self.net);
         }
         self.net.send_back();
         self.net.send_pauses();

@@ -2,14 +2,14 @@
 //!
 //! A flow's completion is observed at one host. A notification event carries it to the trigger's host, and on
 //! to the source of the dependent flow. Among the events of one instant at one host, the kind and the number
-//! of the starting flow decide the order, not the time at which the start was scheduled. Flows with a given start come
-//! before all others of an instant: only the next one of a list has an event, in a run of several parts the next one of
-//! each part, and whether it is before a drawn flow of its host must not depend on the other hosts in the list.
+//! of the starting flow decide the order, not the time at which the start was scheduled: see [`Pending::order`].
+//!
+//! Of the network starts need a [`Schedule`] only.
 
-use crate::engine::contract::members::Members;
-use crate::engine::data::event::{Event, Phase, order};
-use crate::engine::data::plan::Parts;
-use crate::engine::network::Network;
+use std::sync::Arc;
+
+use crate::engine::contract::schedule::{Pending, Schedule, StartKind};
+use crate::engine::data::boundary::Partition;
 use crate::ids::{FlowId, NodeId};
 use crate::traffic::chains::Chains;
 use crate::traffic::dependencies::Milestone;
@@ -20,31 +20,11 @@ use rustc_hash::FxHashMap;
 /// Size of the packet whose one-way delay through the idle network is the default delay of a notification.
 const NOTIFY_PACKET: u64 = 64;
 
-/// Kinds of events of phase `Start`.
-pub mod kind {
-    /// The next flow whose start is known.
-    pub const TIMED: u32 = 0;
-    /// A flow that has waited for others.
-    pub const WAITED: u32 = 1;
-    /// Word reaches a trigger.
-    pub const FIRED: u32 = 2;
-    /// A source draws its next flow.
-    pub const DRAWN: u32 = 3;
-    /// The measuring window ends.
-    pub const WINDOW: u32 = 4;
-}
-
-/// The kind of an event of phase `Start`.
-pub fn kind_of(event: &Event) -> u32 {
-    event.word() >> NUMBER_BITS
-}
-
-/// Bits of a start's word below its kind.
-const NUMBER_BITS: u32 = 29;
-
 /// Pending starts of flows.
 pub struct Starts<'a> {
     traffic: &'a Traffic,
+    /// In a run of several parts, which of them this is.
+    part: Option<(Arc<Partition>, u32)>,
     /// The flows whose start is known, if not all of them are this part's.
     own: Option<Vec<u32>>,
     /// The next of them.
@@ -56,12 +36,11 @@ pub struct Starts<'a> {
     /// By drawn flow that has no number, its place among all events: see `places`.
     drawn: Vec<(Time, u64)>,
     chains: Chains,
-    /// By source, the place of its next start among all events. One that is scheduled for the present takes place right
-    /// after the present event, even if that has a later order.
+    /// By source, the place of its next start among all events: see [`Schedule::at`].
     places: Vec<(Time, u64)>,
     /// How often each trigger has been fired.
     fired: Vec<u32>,
-    /// Time that word takes between two hosts.
+    /// Time that a notification takes between two hosts.
     notify: FxHashMap<(NodeId, NodeId), Time>,
     /// Events pending after which a flow starts that is not background, or a trigger may start one.
     pending: u64,
@@ -72,6 +51,7 @@ impl<'a> Starts<'a> {
     pub fn new(traffic: &'a Traffic) -> Starts<'a> {
         Starts {
             traffic,
+            part: None,
             own: None,
             next: 0,
             late: traffic.flows[traffic.timed..].to_vec(),
@@ -85,10 +65,17 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// Only those flows start here whose source passes the test.
-    pub fn keep(&mut self, is_here: impl Fn(NodeId) -> bool) {
+    /// Only those flows start here whose source is in that part of the run.
+    pub fn keep(&mut self, partition: &Arc<Partition>, me: u32) {
+        self.part = Some((Arc::clone(partition), me));
         let timed = self.traffic.flows[..self.traffic.timed].iter().enumerate();
-        self.own = Some(timed.filter(|(_, flow)| is_here(flow.src)).map(|(id, _)| id as u32).collect());
+        let own = timed.filter(|(_, flow)| !self.is_remote(flow.src)).map(|(id, _)| id as u32);
+        self.own = Some(own.collect());
+    }
+
+    /// Whether another part of the run simulates that host.
+    fn is_remote(&self, host: NodeId) -> bool {
+        self.part.as_ref().is_some_and(|(partition, me)| partition.of(host) != *me as usize)
     }
 
     /// How many flows have a known start.
@@ -134,8 +121,10 @@ impl<'a> Starts<'a> {
 
     /// For an audit: how many of the events to come are known of here, given what all those of phase `Start` are
     /// about; and how many should be.
-    pub fn audit(&self, to_come: impl Iterator<Item = (u32, u32)>) -> (u64, u64) {
-        let counts = |&(a, b): &(u32, u32)| b != kind::DRAWN || !self.is_background(self.chains.entry(a));
+    pub fn audit(&self, to_come: impl Iterator<Item = (StartKind, u32)>) -> (u64, u64) {
+        let counts = |&(kind, number): &(StartKind, u32)| {
+            kind != StartKind::Drawn || !self.is_background(self.chains.entry(number))
+        };
         (to_come.filter(counts).count() as u64, self.pending + u64::from(self.next < self.timed()))
     }
 
@@ -149,76 +138,65 @@ impl<'a> Starts<'a> {
         self.late
     }
 
-    /// The measuring window has ended.
-    pub fn window_over(&mut self) {
-        self.pending -= 1;
-    }
-
     /// At time zero: the first start that is known, each source's first, and the end of the measuring window.
-    pub fn begin<M: Members>(&mut self, net: &mut Network<'_, M>) {
-        self.schedule_next(net);
+    pub fn begin(&mut self, schedule: &mut impl Schedule) {
+        self.schedule_next(schedule);
         // One part sees the end of the window for all.
-        if self.traffic.window.ends() && net.remote.me == 0 {
+        if self.traffic.window.ends() && self.part.as_ref().is_none_or(|(_, me)| *me == 0) {
             self.pending += 1;
-            let order = order(Phase::Start, 0, kind::WINDOW << NUMBER_BITS);
-            net.calendar.push(Event { time: self.traffic.window.until, order, a: 0 });
+            let end = Pending { kind: StartKind::Window, host: NodeId::NONE, number: 0 };
+            schedule.at(self.traffic.window.until, end);
         }
         for chain in 0..self.chains.len() as u32 {
-            if !net.remote.is_remote(self.chains.host(chain)) {
-                self.schedule_drawn(chain, net);
+            if !self.is_remote(self.chains.host(chain)) {
+                self.schedule_drawn(chain, schedule);
             }
         }
     }
 
     /// The flow that an event of phase `Start` starts, if it does.
-    pub fn take<M: Members>(
-        &mut self,
-        (a, b): (u32, u32),
-        parts: &Parts<M>,
-        net: &mut Network<'_, M>,
-    ) -> Option<FlowId> {
-        match b {
-            kind::TIMED => {
+    pub fn take(&mut self, (kind, number): (StartKind, u32), schedule: &mut impl Schedule) -> Option<FlowId> {
+        match kind {
+            StartKind::Timed => {
                 let id = self.next_timed().expect("its event is pending");
                 self.next += 1;
-                self.schedule_next(net);
+                self.schedule_next(schedule);
                 Some(id)
             }
-            kind::WAITED => {
+            StartKind::Waited => {
                 self.pending -= 1;
-                let flow = &mut self.late[a as usize - self.traffic.timed];
+                let flow = &mut self.late[number as usize - self.traffic.timed];
                 assert_eq!(flow.start, Time::NEVER, "a flow starts once");
-                flow.start = net.now;
-                Some(FlowId(a))
+                flow.start = schedule.now();
+                Some(FlowId(number))
             }
-            kind::FIRED => {
+            StartKind::Fired => {
                 self.pending -= 1;
-                self.fire(a, parts, net);
+                self.fire(number, schedule);
                 None
             }
-            _ => {
-                self.pending -= u64::from(!self.is_background(self.chains.entry(a)));
-                self.late.push(self.chains.draw(a, net.now));
-                if net.remote.is_parted() {
-                    self.drawn.push(self.places[a as usize]);
+            StartKind::Drawn => {
+                self.pending -= u64::from(!self.is_background(self.chains.entry(number)));
+                self.late.push(self.chains.draw(number, schedule.now()));
+                if self.part.as_ref().is_some_and(|(partition, _)| partition.count > 1) {
+                    self.drawn.push(self.places[number as usize]);
                 }
                 let id = (self.traffic.timed + self.late.len() - 1) as u32;
                 Some(FlowId(id))
+            }
+            StartKind::Window => {
+                self.pending -= 1;
+                None
             }
         }
     }
 
     /// A flow has ended, at its receiver or at its sender.
-    pub fn note<M: Members>(
-        &mut self,
-        (id, at): (FlowId, Milestone),
-        parts: &Parts<M>,
-        net: &mut Network<'_, M>,
-    ) {
+    pub fn note(&mut self, (id, at): (FlowId, Milestone), schedule: &mut impl Schedule) {
         let flow = *self.flow(id).expect("a flow that has ended");
         if id.index() >= self.traffic.flows.len() {
             if at == Milestone::Acked {
-                self.schedule_drawn(self.chains.of(&flow), net);
+                self.schedule_drawn(self.chains.of(&flow), schedule);
             }
             return;
         }
@@ -226,43 +204,41 @@ impl<'a> Starts<'a> {
         for trigger in self.traffic.dependencies.fired_by(id.0, at) {
             let to = self.traffic.dependencies.trigger(trigger).host;
             if to == host {
-                self.fire(trigger, parts, net);
+                self.fire(trigger, schedule);
             } else {
-                let time = net.now.saturating_add(self.word(trigger, host, to, parts));
-                self.push(net, time, to, trigger, kind::FIRED);
+                let time = schedule.now().saturating_add(self.word(trigger, host, to, schedule));
+                self.push(schedule, time, Pending { kind: StartKind::Fired, host: to, number: trigger });
             }
         }
     }
 
     /// Fires a trigger: counts it, and schedules the flows that it starts.
-    fn fire<M: Members>(&mut self, trigger: u32, parts: &Parts<M>, net: &mut Network<'_, M>) {
+    fn fire(&mut self, trigger: u32, schedule: &mut impl Schedule) {
         let count = &mut self.fired[trigger as usize];
         *count += 1;
         let traffic = self.traffic;
         let from = traffic.dependencies.trigger(trigger).host;
         for target in traffic.dependencies.started_by(trigger, *count) {
             let src = traffic.flows[target.flow as usize].src;
-            let word = if src == from { Time::ZERO } else { self.word(trigger, from, src, parts) };
-            let time = net.now.saturating_add(word).saturating_add(target.delay);
-            self.push(net, time, src, target.flow, kind::WAITED);
+            let word = if src == from { Time::ZERO } else { self.word(trigger, from, src, schedule) };
+            let time = schedule.now().saturating_add(word).saturating_add(target.delay);
+            self.push(schedule, time, Pending { kind: StartKind::Waited, host: src, number: target.flow });
         }
     }
 
-    fn schedule_next<M: Members>(&mut self, net: &mut Network<'_, M>) {
+    fn schedule_next(&mut self, schedule: &mut impl Schedule) {
         if let Some(id) = self.next_timed() {
             let flow = &self.traffic.flows[id.index()];
-            push(net, flow.start, flow.src, 0, kind::TIMED);
+            schedule.at(flow.start, Pending { kind: StartKind::Timed, host: flow.src, number: 0 });
         }
     }
 
-    fn schedule_drawn<M: Members>(&mut self, chain: u32, net: &mut Network<'_, M>) {
-        if let Some(time) = self.chains.next_start(chain, net.now) {
+    fn schedule_drawn(&mut self, chain: u32, schedule: &mut impl Schedule) {
+        if let Some(time) = self.chains.next_start(chain, schedule.now()) {
             self.pending += u64::from(!self.is_background(self.chains.entry(chain)));
-            let mut order = push(net, time, self.chains.host(chain), chain, kind::DRAWN);
+            let host = self.chains.host(chain);
+            let mut order = schedule.at(time, Pending { kind: StartKind::Drawn, host, number: chain });
             let place = &mut self.places[chain as usize];
-            if time == net.now {
-                order = order.max(net.calendar.place());
-            }
             if place.0 == time {
                 order = order.max(place.1);
             }
@@ -270,23 +246,15 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// Word to a trigger, or the start of a flow that has waited; perhaps in another part of the run.
-    fn push<M: Members>(
-        &mut self,
-        net: &mut Network<'_, M>,
-        time: Time,
-        host: NodeId,
-        number: u32,
-        kind: u32,
-    ) {
-        self.pending += u64::from(!net.remote.is_remote(host));
-        push(net, time, host, number, kind);
+    /// A notification to a trigger, or the start of a flow that has waited; perhaps in another part of the run.
+    fn push(&mut self, schedule: &mut impl Schedule, time: Time, start: Pending) {
+        self.pending += u64::from(!self.is_remote(start.host));
+        schedule.at(time, start);
     }
 
-    /// Takes in a start or a word to a trigger that another part has sent.
-    pub fn admit<M: Members>(&mut self, event: Event, net: &mut Network<'_, M>) {
+    /// Another part has sent a start or a notification to a trigger, which is among the events to come here.
+    pub fn admit(&mut self) {
         self.pending += 1;
-        net.calendar.push(event);
     }
 
     /// Whether sources draw flows during the run.
@@ -317,28 +285,159 @@ impl<'a> Starts<'a> {
         self.traffic.entries[entry as usize].background
     }
 
-    /// Time that word of a trigger takes from one host to another.
-    fn word<M>(&mut self, trigger: u32, from: NodeId, to: NodeId, parts: &Parts<M>) -> Time {
+    /// Time that a trigger's notification takes from one host to another.
+    fn word(&mut self, trigger: u32, from: NodeId, to: NodeId, schedule: &impl Schedule) -> Time {
         self.traffic.dependencies.trigger(trigger).notify.unwrap_or_else(|| {
-            *self.notify.entry((from, to)).or_insert_with(|| {
-                let path = parts.routes.best_path(parts.fabric, from, to, NOTIFY_PACKET);
-                let links = path.iter().map(|link| &parts.fabric.links[link.index()]);
-                links.fold(Time::ZERO, |sum, link| sum + link.rate.transmission(NOTIFY_PACKET) + link.delay)
-            })
+            *self.notify.entry((from, to)).or_insert_with(|| schedule.idle_delay(from, to, NOTIFY_PACKET))
         })
     }
 }
 
-/// An event of phase `Start` at a host; returns its order.
-fn push<M: Members>(net: &mut Network<'_, M>, time: Time, host: NodeId, number: u32, kind: u32) -> u64 {
-    debug_assert!(number < 1 << NUMBER_BITS, "a number beside which a kind finds room");
-    let rank = if kind == kind::TIMED { 0 } else { net.host_ranks[host.index()] + 1 };
-    let order = order(Phase::Start, rank, kind << NUMBER_BITS | number);
-    let event = Event { time, order, a: number };
-    if net.remote.is_remote(host) {
-        net.remote.starts.push((host, event));
-    } else {
-        net.calendar.push(event);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Format, no_files, read};
+    use crate::traffic::window::Window;
+
+    /// A list of starts in place of a network, in which a notification takes 1 us for each host that it is further on.
+    #[derive(Default)]
+    struct List {
+        now: Time,
+        starts: Vec<(Time, Pending)>,
     }
-    order
+
+    impl Schedule for List {
+        fn now(&self) -> Time {
+            self.now
+        }
+
+        fn at(&mut self, time: Time, start: Pending) -> u64 {
+            self.starts.push((time, start));
+            start.order(|host| host.0)
+        }
+
+        fn idle_delay(&self, from: NodeId, to: NodeId, bytes: u64) -> Time {
+            assert_eq!(bytes, 64);
+            us(u64::from(from.0.abs_diff(to.0)))
+        }
+    }
+
+    impl List {
+        /// Goes on to the next start, in the order of the engine's events, and takes it.
+        fn step(&mut self, starts: &mut Starts) -> Option<FlowId> {
+            let place = |(time, start): &(Time, Pending)| (*time, start.order(|host| host.0));
+            let first = (0..self.starts.len()).min_by_key(|&at| place(&self.starts[at])).expect("a start");
+            let (time, start) = self.starts.remove(first);
+            self.now = time;
+            starts.take((start.kind, start.number), self)
+        }
+
+        /// The flow ends in that many microseconds, at both ends.
+        fn end(&mut self, starts: &mut Starts, flow: u32, at: u64) {
+            self.now = us(at);
+            starts.note((FlowId(flow), Milestone::Received), self);
+            starts.note((FlowId(flow), Milestone::Acked), self);
+        }
+
+        /// The starts to come: (microsecond, kind, host, number).
+        fn listed(&self) -> Vec<(u64, StartKind, u32, u32)> {
+            let row =
+                |(time, start): &(Time, Pending)| (time.0 / us(1).0, start.kind, start.host.0, start.number);
+            self.starts.iter().map(row).collect()
+        }
+    }
+
+    fn us(us: u64) -> Time {
+        Time::from_us(us)
+    }
+
+    /// The traffic of these entries on eight hosts.
+    fn traffic(entries: &str) -> Traffic {
+        let text = format!("transport = \"ndp\"\ntopology.single-switch.hosts = 8\n{entries}");
+        let scenario = read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+        Traffic::build(&scenario.demands(), &scenario.topology.build(), 1, 0, Window::whole(None))
+    }
+
+    /// The answer waits for the request: its source is the host at which that has ended, so that no notification travels. The
+    /// third flow starts elsewhere, 3 us away and 10 us later.
+    #[test]
+    fn a_trigger_starts_flows_after_the_way_of_its_notification() {
+        let traffic = traffic(
+            r#"
+            [[traffic]]
+            name = "request"
+            arrivals.at-once = { at = "5us", jitter = "0s" }
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "1KB"
+            [[traffic]]
+            name = "answer"
+            arrivals.after = { entry = "request" }
+            matrix.reply.to = "request"
+            sizes.fixed = "1KB"
+            [[traffic]]
+            name = "elsewhere"
+            arrivals.after = { entry = "request", delay = "10us" }
+            matrix.pairs = [[4, 0]]
+            sizes.fixed = "1KB"
+            "#,
+        );
+        let (mut starts, mut list) = (Starts::new(&traffic), List::default());
+        starts.begin(&mut list);
+        assert_eq!(list.listed(), [(5, StartKind::Timed, 0, 0)]);
+        assert_eq!(list.step(&mut starts), Some(FlowId(0)));
+        assert!(list.starts.is_empty() && !starts.to_come());
+        list.end(&mut starts, 0, 20);
+        assert_eq!(list.listed(), [(20, StartKind::Waited, 1, 1), (33, StartKind::Waited, 4, 2)]);
+        assert_eq!(list.step(&mut starts), Some(FlowId(1)));
+        assert_eq!(list.step(&mut starts), Some(FlowId(2)));
+        let late: Vec<Time> = starts.into_late().iter().map(|flow| flow.start).collect();
+        assert_eq!(late, [us(20), us(33)]);
+    }
+
+    /// Both flows of a block must have ended; the barrier is at their receiver, and each sender hears of it by its distance.
+    #[test]
+    fn a_block_waits_for_all_flows_of_the_block_before() {
+        let traffic = traffic(
+            r#"
+            [[traffic]]
+            name = "blocks"
+            arrivals.blocks = { blocks = 2, jitter = "0s", event = "acked", notify = "2us" }
+            matrix.pairs = [[1, 0], [2, 0]]
+            sizes.fixed = "1KB"
+            "#,
+        );
+        let (mut starts, mut list) = (Starts::new(&traffic), List::default());
+        starts.begin(&mut list);
+        assert_eq!([list.step(&mut starts), list.step(&mut starts)], [Some(FlowId(0)), Some(FlowId(1))]);
+        // The barrier is at host 1, the sender of the first flow: the second one's notification takes 2 us.
+        list.end(&mut starts, 1, 10);
+        assert_eq!(list.listed(), [(12, StartKind::Fired, 1, 0)]);
+        assert_eq!(list.step(&mut starts), None);
+        assert!(list.starts.is_empty());
+        list.end(&mut starts, 0, 30);
+        assert_eq!(list.listed(), [(30, StartKind::Waited, 1, 2), (32, StartKind::Waited, 2, 3)]);
+    }
+
+    /// A source that is never idle starts its next flow when its sender is done with the one before.
+    #[test]
+    fn a_chain_starts_one_flow_after_the_other() {
+        let traffic = traffic(
+            r#"
+            [[traffic]]
+            name = "chain"
+            arrivals.on-off = { probability = 1, at = "3us", flows_each = 2 }
+            matrix.pairs = [[6, 0]]
+            sizes.fixed = "1KB"
+            "#,
+        );
+        let (mut starts, mut list) = (Starts::new(&traffic), List::default());
+        starts.begin(&mut list);
+        assert_eq!(list.listed(), [(3, StartKind::Drawn, 6, 0)]);
+        assert_eq!(list.step(&mut starts), Some(FlowId(0)));
+        list.end(&mut starts, 0, 9);
+        assert_eq!(list.listed(), [(9, StartKind::Drawn, 6, 0)]);
+        assert_eq!(list.step(&mut starts), Some(FlowId(1)));
+        list.end(&mut starts, 1, 12);
+        assert!(list.starts.is_empty() && !starts.to_come());
+    }
 }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Behind, Own, Process};
 use crate::random::Stream;
-use crate::traffic::dependencies::{Milestone, TriggerKind, Writer};
+use crate::traffic::dependencies::{Milestone, TriggerKind};
+use crate::traffic::writer::Writer;
 use crate::units::Time;
 
 /// Each flow starts when one flow of another entry has ended, or all when all of those have.

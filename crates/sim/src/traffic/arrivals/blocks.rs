@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{Jitter, Own, Process};
 use crate::ids::NodeId;
 use crate::random::Stream;
-use crate::traffic::dependencies::{Milestone, TriggerKind, Writer};
+use crate::traffic::dependencies::{Milestone, TriggerKind};
+use crate::traffic::writer::Writer;
 use crate::units::Time;
 
 /// Barrier-synchronised blocks, as a client reads that stripes its files over servers: each round of the
@@ -79,6 +80,11 @@ impl Process for Blocks {
         true
     }
 
+    /// The flows of a block wait for all of the block before.
+    fn order_is_known(&self) -> bool {
+        true
+    }
+
     fn waits_for_own(&self) -> bool {
         self.blocks > 1
     }
@@ -110,9 +116,10 @@ impl Blocks {
         if self.barrier == Barrier::Common {
             return vec![(all(), block.collect())];
         }
+        let receiver = |number: u64| writer.flows(entry)[number as usize].dst;
         let by_receiver = |numbers: Range<u64>| {
             let mut lists: BTreeMap<NodeId, Vec<u64>> = BTreeMap::new();
-            numbers.for_each(|number| lists.entry(writer.receiver(entry, number)).or_default().push(number));
+            numbers.for_each(|number| lists.entry(receiver(number)).or_default().push(number));
             lists
         };
         let waited = by_receiver(before.clone());

@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::on_off::OnOff;
-use super::dependencies::Writer;
+use super::writer::Writer;
 use crate::problem::Problem;
 use crate::random::Stream;
 use crate::register::register;
@@ -111,10 +110,25 @@ pub trait Process {
         let _ = (own, writer);
     }
 
-    /// The rules by which sources draw their flows during the run, if they do.
-    fn on_off(&self) -> Option<&OnOff> {
+    /// Whether it is known before the run which of the flows between two hosts starts first.
+    fn order_is_known(&self) -> bool {
+        !self.waits()
+    }
+
+    /// How each source goes from one flow to the next, if flows are drawn during the run.
+    fn closed_loop(&self) -> Option<&dyn ClosedLoop> {
         None
     }
+}
+
+/// Sources that start one flow, wait until it has ended, and start the next.
+pub trait ClosedLoop {
+    /// When a source that has been idle since then starts its next flow. `free` is the source's own: the first slot in
+    /// which it may start, of slots that are not taken.
+    fn next_start(&self, idle: Time, free: &mut u64, stream: &mut Stream) -> Time;
+
+    /// Number of flows of each source; none if they go on until the run ends.
+    fn flows_each(&self) -> Option<u64>;
 }
 
 /// Whose links a load is a share of.

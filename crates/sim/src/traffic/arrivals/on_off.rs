@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Process;
+use super::{ClosedLoop, Process};
 use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::Time;
@@ -36,18 +36,6 @@ pub struct OnOff {
 }
 
 impl OnOff {
-    /// When a source that has been idle since then starts its next flow; slots before `free`, which follows
-    /// the one of this start, are taken.
-    pub fn next_start(&self, idle: Time, free: &mut u64, stream: &mut Stream) -> Time {
-        let since = idle.saturating_sub(self.at);
-        let Some(slot) = self.slot else {
-            return self.at.saturating_add(since);
-        };
-        let chosen = since.0.div_ceil(slot.0).max(*free).saturating_add(self.failures(stream));
-        *free = chosen.saturating_add(1);
-        self.at.saturating_add(Time(chosen.saturating_mul(slot.0)))
-    }
-
     /// Slots that pass before the one in which the source starts: geometric, by inversion.
     fn failures(&self, stream: &mut Stream) -> u64 {
         (libm::log(1.0 - stream.unit()) / libm::log1p(-self.probability)) as u64
@@ -69,7 +57,23 @@ impl Process for OnOff {
         Box::new(std::iter::empty())
     }
 
-    fn on_off(&self) -> Option<&OnOff> {
+    fn closed_loop(&self) -> Option<&dyn ClosedLoop> {
         Some(self)
+    }
+}
+
+impl ClosedLoop for OnOff {
+    fn next_start(&self, idle: Time, free: &mut u64, stream: &mut Stream) -> Time {
+        let since = idle.saturating_sub(self.at);
+        let Some(slot) = self.slot else {
+            return self.at.saturating_add(since);
+        };
+        let chosen = since.0.div_ceil(slot.0).max(*free).saturating_add(self.failures(stream));
+        *free = chosen.saturating_add(1);
+        self.at.saturating_add(Time(chosen.saturating_mul(slot.0)))
+    }
+
+    fn flows_each(&self) -> Option<u64> {
+        self.flows_each
     }
 }

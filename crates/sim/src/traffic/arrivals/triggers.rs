@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::{Own, Process};
 use crate::problem::{PROBLEMS_MAX, Problem};
 use crate::random::Stream;
-use crate::traffic::dependencies::{Milestone, TriggerKind, Writer};
+use crate::traffic::dependencies::{Milestone, TriggerKind};
+use crate::traffic::writer::Writer;
 use crate::units::Time;
 
 /// A start for each flow, in the order of the matrix's pairs: a time, or the trigger that it waits for.

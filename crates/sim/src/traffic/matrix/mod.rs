@@ -4,6 +4,7 @@ use crate::ids::NodeId;
 use crate::problem::Problem;
 use crate::random::Stream;
 use crate::register::register;
+use crate::traffic::Flow;
 
 register! {
     /// Senders and receivers of the flows.
@@ -33,9 +34,16 @@ pub trait Pattern {
         None
     }
 
-    /// The entry whose flows it reverses, if it does: then their number is the round, and their ends the pairs.
-    fn reply_to(&self) -> Option<&str> {
+    /// The entry whose flows its own are made of, if they are: then their number is the round, and
+    /// [`Pattern::pairs_of`] gives the pairs.
+    fn base(&self) -> Option<&str> {
         None
+    }
+
+    /// The pairs (source, destination), one for each flow of that entry.
+    fn pairs_of(&self, base: &[Flow]) -> Vec<(NodeId, NodeId)> {
+        let _ = base;
+        Vec::new()
     }
 
     /// The destination of one more flow from a source that sends one after the other, if each is drawn anew; else

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Order, PairIterator, Pattern};
+use crate::ids::NodeId;
 use crate::random::Stream;
+use crate::traffic::Flow;
 
 /// The i-th flow goes from the receiver of the i-th flow of another entry to its sender; flows are counted in the
 /// order in which they were drawn.
@@ -16,8 +18,12 @@ pub struct Reply {
 }
 
 impl Pattern for Reply {
-    fn reply_to(&self) -> Option<&str> {
+    fn base(&self) -> Option<&str> {
         Some(&self.to)
+    }
+
+    fn pairs_of(&self, base: &[Flow]) -> Vec<(NodeId, NodeId)> {
+        base.iter().map(|flow| (flow.dst, flow.src)).collect()
     }
 
     /// Those that receive in the other entry, which is outside the matrix; so with a round.
