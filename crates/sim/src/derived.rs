@@ -120,12 +120,14 @@ const SIZES_DRAWN: u64 = 1_000_000;
 
 impl Environment<'_> {
     /// Sizes of flows, each with the number of flows that it stands for: draws of each entry's distribution, by streams
-    /// that do not depend on the seed, so that the replicas of a run derive the same. Flows without an end have no size.
+    /// that do not depend on the seed, so that the replicas of a run derive the same. Flows without an end have no size, and
+    /// those of a workload that follows a program are not drawn.
     pub fn sizes(&self) -> Vec<(u64, f64)> {
         let of = |(index, (demand, flows)): (usize, &(&Demand, u64))| {
-            let draws = if demand.sizes.endless() { 0 } else { SIZES_DRAWN };
+            let drawn = demand.workload.offers().map(|offer| &offer.sizes).filter(|sizes| !sizes.endless());
             let stream = Stream::new(0, 0, Purpose::Sizes, index as u64);
-            let sizes: Vec<u64> = demand.sizes.draws(stream).take(draws as usize).collect();
+            let draws = drawn.map(|drawn| drawn.draws(stream).take(SIZES_DRAWN as usize).collect());
+            let sizes: Vec<u64> = draws.unwrap_or_default();
             let weight = *flows as f64 / sizes.len().max(1) as f64;
             sizes.into_iter().map(move |size| (size, weight))
         };

@@ -39,7 +39,7 @@ pub fn advice(scenario: &Scenario) -> Vec<Advice> {
 /// Advice on balancers of a scenario whose network leaves them no choice.
 pub fn balancers(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     let shared = scenario.routing.balancer.as_ref();
-    let shared = shared.filter(|&balancer| *balancer != scenario.transport.recommended_balancer());
+    let shared = shared.filter(|&balancer| *balancer != scenario.transport.profile().balancer);
     let own = scenario.traffic.iter().filter_map(|entry| {
         let balancer = entry.routing.as_ref()?.balancer.as_ref()?;
         let path = format!("traffic.{}.routing.balancer", entry.name);

@@ -27,7 +27,7 @@ use crate::units::{Rate, Time};
 #[serde(default, deny_unknown_fields)]
 pub struct FatTree {
     /// Ports of a switch; an even number.
-    #[schemars(range(min = 2, max = 64), extend("multipleOf" = 2))]
+    #[schemars(range(min = 2, max = 128), extend("multipleOf" = 2))]
     pub k: u32,
     /// Levels of switches: FT(k, levels), with 2 (k/2)^levels hosts.
     #[schemars(range(min = 1, max = 16))]

@@ -73,7 +73,7 @@ pub struct Counts {
 }
 
 /// Hosts of the largest network.
-const MOST_HOSTS: u128 = 200_000;
+const MOST_HOSTS: u128 = 1_000_000;
 /// Switches of the largest network.
 const MOST_SWITCHES: u128 = 200_000;
 /// Cables of the largest network.

@@ -509,7 +509,7 @@ mod tests {
         let config = Ndp { initial_window: Derived::Given(9), ..Ndp::default() };
         let id = ConnId(0);
         let mut host = FakeHost::pair(3 * config.payload());
-        let mut model = Model::new(vec![config], &host.fabric());
+        let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, id);
         assert_eq!(host.sends(&mut model, id, 3).len(), 3);
         for _ in 0..2 {
