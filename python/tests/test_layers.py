@@ -259,3 +259,40 @@ class TestWithoutTheStudies:
     def test_a_study_of_one_s_own_needs_none(self):
         selection = catalogue.select(str(ROOT / "examples/incast-buffers"))
         assert [paper.id for paper in selection.papers] == ["BUF"]
+
+
+# Lines of a function without its docstring: it is read as a whole.
+FUNCTION_LINES = 70
+
+
+def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    docstring = ast.get_docstring(function, clean=False)
+    return function.end_lineno - function.lineno + 1 - (docstring.count("\n") + 1 if docstring else 0)
+
+
+def long_functions(source: str) -> list[str]:
+    functions = (
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return [
+        f"{function.name}: {length(function)} lines"
+        for function in functions
+        if length(function) > FUNCTION_LINES
+    ]
+
+
+def test_no_function_is_longer_than_a_screen():
+    # Of Rust, clippy::too_many_lines holds the same, with its threshold in crates/*/clippy.toml.
+    folders = ("python/flowyard", "python/flowyard_papers", "tools", "benches")
+    files = [file for folder in folders for file in sorted((ROOT / folder).rglob("*.py"))]
+    found = {str(file.relative_to(ROOT)): long_functions(file.read_text(encoding="utf-8")) for file in files}
+    assert len(files) > 400
+    assert not {file: names for file, names in found.items() if names}
+
+
+def test_a_long_function_is_found():
+    body = "    x = 1\n" * FUNCTION_LINES
+    assert long_functions(f"def f():\n{body}") == [f"f: {FUNCTION_LINES + 1} lines"]
+    assert not long_functions(f'def f():\n    """Two\n    lines."""\n{body[:-10]}')

@@ -8,6 +8,7 @@ use flowyard_sim::engine::contract::observer::Observer;
 use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::engine::data::progress::Progress;
 use flowyard_sim::observe::capture::Cable;
+use flowyard_sim::problem::Problems;
 use flowyard_sim::results::{Observed, Summary};
 use flowyard_sim::{Checked, records};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -63,34 +64,7 @@ pub fn run(
     let cost = if alone { Cost::start(py)? } else { Cost::start_process(py)? };
 
     prototypes.begin();
-    let simulate = || {
-        let mut failure = None;
-        let mut last_breath = Instant::now();
-        let watch = &mut |now: &Progress| {
-            if prototypes.has_failed() {
-                return false;
-            }
-            if last_breath.elapsed() < BREATH {
-                return true;
-            }
-            let result = Python::attach(|py| breathe(py, now, progress.as_ref()));
-            last_breath = Instant::now();
-            match result {
-                Ok(()) => true,
-                Err(error) => {
-                    failure = Some(error);
-                    false
-                }
-            }
-        };
-        let mut deciding = Deciding { since: Instant::now(), total: Duration::ZERO };
-        let mut observers: Vec<&mut dyn Observer> = Vec::new();
-        if checked.scenario().controller.is_some() {
-            observers.push(&mut deciding);
-        }
-        let outcome = checked.simulate(watch, &mut observers);
-        (outcome, failure, deciding.total)
-    };
+    let simulate = || simulate(checked, prototypes, progress.as_ref());
     // With members in Python the run would ask for the GIL at each of their calls.
     let (outcome, failure, deciding) = if prototypes.is_empty() { py.detach(simulate) } else { simulate() };
     if let Some(error) = prototypes.failure() {
@@ -138,6 +112,40 @@ pub fn run(
         cables,
         summary: summary.to_string(),
     })
+}
+
+/// The outcome of the simulation, the exception that ended it, if one did, and the time that its controller took.
+fn simulate(
+    checked: &Checked,
+    prototypes: &HandedIn,
+    progress: Option<&Py<PyAny>>,
+) -> (Result<flowyard_sim::results::Outcome, Problems>, Option<PyErr>, Duration) {
+    let mut failure = None;
+    let mut last_breath = Instant::now();
+    let watch = &mut |now: &Progress| {
+        if prototypes.has_failed() {
+            return false;
+        }
+        if last_breath.elapsed() < BREATH {
+            return true;
+        }
+        let result = Python::attach(|py| breathe(py, now, progress));
+        last_breath = Instant::now();
+        match result {
+            Ok(()) => true,
+            Err(error) => {
+                failure = Some(error);
+                false
+            }
+        }
+    };
+    let mut deciding = Deciding { since: Instant::now(), total: Duration::ZERO };
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
+    if checked.scenario().controller.is_some() {
+        observers.push(&mut deciding);
+    }
+    let outcome = checked.simulate(watch, &mut observers);
+    (outcome, failure, deciding.total)
 }
 
 /// How long the run's controller takes to decide and to tell the hosts, all times together.

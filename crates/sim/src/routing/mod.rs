@@ -110,12 +110,10 @@ impl Routes {
     /// from which there is none has no next hop; a host with one port keeps it, whatever its state.
     pub fn around(fabric: &Fabric, down: &[LinkId]) -> Routes {
         let ports = Ports::all(fabric);
-        let mut search = Search::new(fabric.nodes.len());
         let only_port = |node| match ports.out(node) {
             &[up] if fabric.is_host(node) => Some(up),
             _ => None,
         };
-
         let mut columns: Vec<NodeId> = Vec::new();
         let mut column_of = vec![u32::MAX; fabric.nodes.len()];
         let mut places = Vec::with_capacity(fabric.hosts as usize);
@@ -145,48 +143,9 @@ impl Routes {
                 inner.push(node);
             }
         }
-
-        // Hosts with one port are on no path but their own, so the searches leave them out. A search from one of
-        // two hosts that are all of a network has no node to reach.
+        // Hosts with one port are on no path but their own, so the searches leave them out.
         let on_paths = |node: NodeId| only_port(node).is_none();
-        let ports = Ports::of(fabric, on_paths, down);
-        let mut table = vec![HERE; inner.len() * columns.len()];
-        let mut latest = vec![0; inner.len()]; // each node's last set in the previous columns: often the same again
-        let mut hops = Vec::new();
-        // A search fills a column, but the table lies row by row: so some columns are gathered and then
-        // written a cache line at a time.
-        let mut gathered = vec![HERE; inner.len() * GATHERED];
-        for (block, targets) in columns.chunks(GATHERED).enumerate() {
-            for (lane, &target) in targets.iter().enumerate() {
-                search.run(&ports, target);
-                let cells = gathered.iter_mut().skip(lane).step_by(GATHERED);
-                for ((node, latest), cell) in zip(&inner, &mut latest).zip(cells) {
-                    let distance = search.distance[node.index()];
-                    if distance == 0 {
-                        *cell = HERE;
-                        continue;
-                    }
-                    hops.clear();
-                    for (&link, end) in zip(ports.out(*node), ports.ends(*node)) {
-                        if search.distance[end.index()] < distance {
-                            hops.push(link);
-                        }
-                    }
-                    if let [only] = hops[..] {
-                        *cell = only;
-                        continue;
-                    }
-                    if *latest == 0 || sets.get(*latest) != hops {
-                        *latest = sets.intern(&hops);
-                    }
-                    *cell = LinkId(SET | *latest);
-                }
-            }
-            let rows = table.chunks_mut(columns.len()).zip(gathered.chunks(GATHERED));
-            for (row, cells) in rows {
-                row[block * GATHERED..][..targets.len()].copy_from_slice(&cells[..targets.len()]);
-            }
-        }
+        let table = fill(&Ports::of(fabric, on_paths, down), &inner, &columns, &mut sets);
         Routes { rows, places, table, sets: sets.links }
     }
 
@@ -277,6 +236,32 @@ impl Routes {
         }
         levels
     }
+}
+
+/// The table: a row for each of the nodes, a column for each of the targets.
+fn fill(ports: &Ports, nodes: &[NodeId], targets: &[NodeId], sets: &mut Sets) -> Vec<LinkId> {
+    let mut search = Search::new(ports.starts.len() - 1);
+    let mut table = vec![HERE; nodes.len() * targets.len()];
+    // Each node's last set in the previous columns: often the same again.
+    let mut latest = vec![0; nodes.len()];
+    let mut hops = Vec::new();
+    // A search fills a column, but the table lies row by row: so some columns are gathered and then written a cache line
+    // at a time.
+    let mut gathered = vec![HERE; nodes.len() * GATHERED];
+    for (block, some) in targets.chunks(GATHERED).enumerate() {
+        for (lane, &target) in some.iter().enumerate() {
+            search.run(ports, target);
+            let cells = gathered.iter_mut().skip(lane).step_by(GATHERED);
+            for ((&node, latest), cell) in zip(nodes, &mut latest).zip(cells) {
+                *cell = search.cell(ports, node, &mut hops, latest, sets);
+            }
+        }
+        let rows = table.chunks_mut(targets.len()).zip(gathered.chunks(GATHERED));
+        for (row, cells) in rows {
+            row[block * GATHERED..][..some.len()].copy_from_slice(&cells[..some.len()]);
+        }
+    }
+    table
 }
 
 /// Most shortest paths between any two hosts; if there are as many as are enough, perhaps not the most.
@@ -478,6 +463,33 @@ struct Search {
 impl Search {
     fn new(nodes: usize) -> Search {
         Search { distance: vec![0; nodes], queue: Vec::with_capacity(nodes) }
+    }
+
+    /// The cell of a node for the target of the last search.
+    fn cell(
+        &self,
+        ports: &Ports,
+        node: NodeId,
+        hops: &mut Vec<LinkId>,
+        latest: &mut u32,
+        sets: &mut Sets,
+    ) -> LinkId {
+        let distance = self.distance[node.index()];
+        if distance == 0 {
+            return HERE;
+        }
+        hops.clear();
+        let nearer = |end: &NodeId| self.distance[end.index()] < distance;
+        hops.extend(
+            zip(ports.out(node), ports.ends(node)).filter(|(_, end)| nearer(end)).map(|(&link, _)| link),
+        );
+        if let [only] = hops[..] {
+            return only;
+        }
+        if *latest == 0 || sets.get(*latest) != *hops {
+            *latest = sets.intern(hops);
+        }
+        LinkId(SET | *latest)
     }
 
     /// Cables go both ways, so that the distances from the target are those to it.

@@ -92,7 +92,7 @@ impl Dependencies {
     }
 
     /// Number of triggers.
-    pub fn len(&self) -> usize {
+    pub fn trigger_count(&self) -> usize {
         self.triggers.len()
     }
 

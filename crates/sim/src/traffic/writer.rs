@@ -213,7 +213,7 @@ impl<'a> Writer<'a> {
         let summaries = (0..self.entries.len()).map(|entry| self.summary(entry)).collect();
         // Stable: the order is (start, entry, number), and those that wait come last.
         self.flows.sort_by_key(|flow| (flow.start, flow.entry));
-        if self.dependencies.len() > 0 {
+        if self.dependencies.trigger_count() > 0 {
             let places = self.places();
             self.dependencies.sort(&places);
         }

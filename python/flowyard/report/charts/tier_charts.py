@@ -1,7 +1,7 @@
 """Charts of a column of the links: its distribution over the links of each tier."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import altair as alt
@@ -28,8 +28,23 @@ def tier_chart(
     tables = [spread_by_tier(links, column) for links in used]
     if not any(table["max"].max() for table in tables):
         return None
-    names = list(dict.fromkeys(name for table in tables for name in table["tier"]))
-    most = max(8, STRIP_POINTS // (len(names) * len(runs)))
+    tiers = list(dict.fromkeys(name for table in tables for name in table["tier"]))
+    datasets = _datasets(runs, tables, tiers)
+    x = _values(format_type, title)
+    layers = _layers(runs, tiers, x, format_type)
+    if of_queues:
+        rules, ruled = overlays.length_rules(runs, max(row["max"] for row in datasets["tiers"]), x)
+        layers, datasets = [*rules, *layers], {**datasets, **ruled}
+    band = {1: 26, 2: 19, 3: 16}.get(len(runs), 14)
+    height = len(tiers) * (band * len(runs) + band // 2)
+    return charts.spec_of(layers, height, {}, **datasets)
+
+
+def _datasets(
+    runs: Sequence[Run], tables: Sequence[pl.DataFrame], tiers: Sequence[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """A row for each tier of each run, and one for each of its links that is drawn."""
+    most = max(8, STRIP_POINTS // (len(tiers) * len(runs)))
     boxes, marks = [], []
     for run, table in zip(runs, tables, strict=True):
         every = dict(run.links.group_by("tier").len().iter_rows())
@@ -42,15 +57,11 @@ def tier_chart(
             step = max(1, math.ceil(len(row["strip"]) / most))
             shown = {charts.rounded(value) for value in [*row["strip"][::step], row["strip"][-1]]}
             marks += [{**key, "value": value} for value in sorted(shown)]
-    # The same order on every chart, whatever run has which tier.
-    y = alt.Y(
-        "tier:N",
-        sort=names,
-        title=None,
-        axis=alt.Axis(ticks=False, domain=False, labelLimit=170, labelPadding=8),
-        scale=alt.Scale(paddingInner=0.28, paddingOuter=0.12),
-    )
-    offset = alt.YOffset("run:N", sort=charts.labels_of(runs), scale=alt.Scale(domain=charts.labels_of(runs)))
+    return {"tiers": boxes, "links": marks}
+
+
+def _values(format_type: str, title: str) -> Callable[[str], alt.X]:
+    """The axis of values, for a field of the data."""
     axis = alt.Axis(
         format="",
         formatType=format_type,
@@ -66,24 +77,24 @@ def tier_chart(
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", title=title, axis=axis, scale=alt.Scale(zero=True, nice=True))
 
-    shared = {"y": y, "yOffset": offset, "color": charts.colour_of(charts.labels_of(runs))}
-    tooltip = [
-        charts.RUN,
-        alt.Tooltip("tier:N"),
-        charts.tip("links", "count", "links used"),
-        charts.tip("idle", "count", "idle, left out"),
-        *(
-            charts.tip(name, format_type, label)
-            for name, label in (
-                ("min", "least"),
-                ("p25", "p25"),
-                ("p50", "median"),
-                ("p75", "p75"),
-                ("max", "most"),
-                ("mean", "mean"),
-            )
-        ),
-    ]
+    return x
+
+
+def _layers(
+    runs: Sequence[Run], tiers: Sequence[str], x: Callable[[str], alt.X], format_type: str
+) -> list[alt.Chart]:
+    """Ticks of links, quartiles, mean and maximum of each tier; an unseen bar on which the pointer finds the row."""
+    # The same order on every chart, whatever run has which tier.
+    y = alt.Y(
+        "tier:N",
+        sort=tiers,
+        title=None,
+        axis=alt.Axis(ticks=False, domain=False, labelLimit=170, labelPadding=8),
+        scale=alt.Scale(paddingInner=0.28, paddingOuter=0.12),
+    )
+    labels = charts.labels_of(runs)
+    offset = alt.YOffset("run:N", sort=labels, scale=alt.Scale(domain=labels))
+    shared = {"y": y, "yOffset": offset, "color": charts.colour_of(labels)}
     box = charts.chart_of("tiers")
     strip = (
         charts.chart_of("links")
@@ -96,16 +107,21 @@ def tier_chart(
     mean = box.mark_point(filled=True, size=52, stroke="var(--surface)", strokeWidth=1.5).encode(
         x=x("mean"), opacity=charts.focused(), **shared
     )
-    most_of_all = box.mark_point(filled=False, size=60, strokeWidth=1.6).encode(
+    most = box.mark_point(filled=False, size=60, strokeWidth=1.6).encode(
         x=x("max"), opacity=charts.focused(), **shared
     )
-    # Wide and unseen, so that the pointer finds the row.
-    hover = box.mark_bar(height=16, opacity=0).encode(x=x("min"), x2="max:Q", tooltip=tooltip, **shared)
-    band = {1: 26, 2: 19, 3: 16}.get(len(runs), 14)
-    height = len(names) * (band * len(runs) + band // 2)
-    layers = [strip, quartiles, mean, most_of_all, hover]
-    datasets: dict[str, list[dict[str, Any]]] = {"tiers": boxes, "links": marks}
-    if of_queues:
-        rules, ruled = overlays.length_rules(runs, max(row["max"] for row in boxes), x)
-        layers, datasets = [*rules, *layers], {**datasets, **ruled}
-    return charts.spec_of(layers, height, {}, **datasets)
+    hover = box.mark_bar(height=16, opacity=0).encode(
+        x=x("min"), x2="max:Q", tooltip=_tooltip(format_type), **shared
+    )
+    return [strip, quartiles, mean, most, hover]
+
+
+def _tooltip(format_type: str) -> list[alt.Tooltip]:
+    labels = {"min": "least", "p25": "p25", "p50": "median", "p75": "p75", "max": "most", "mean": "mean"}
+    return [
+        charts.RUN,
+        alt.Tooltip("tier:N"),
+        charts.tip("links", "count", "links used"),
+        charts.tip("idle", "count", "idle, left out"),
+        *(charts.tip(name, format_type, label) for name, label in labels.items()),
+    ]

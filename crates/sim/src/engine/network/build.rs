@@ -7,6 +7,7 @@ use crate::engine::calendar::ties::Ties;
 use crate::engine::contract::members::Members;
 use crate::engine::data::boundary::Remote;
 use crate::engine::data::conn::ReadyList;
+use crate::engine::data::credit::Credits;
 use crate::engine::data::deferred::Deferred;
 use crate::engine::data::event::Links;
 use crate::engine::data::gate::{FlowControl, Gate, Pauses, Stops, Thresholds};
@@ -28,101 +29,26 @@ impl<'a, M: Members> Network<'a, M> {
     /// The empty network at time zero.
     pub fn new(parts: &Parts<'a, M>) -> Network<'a, M> {
         let Parts { fabric, seed, replica, .. } = *parts;
-        let stream = |purpose, entity: usize| Stream::new(seed, replica, purpose, entity as u64);
         let links = fabric.links.len();
         let hosts = fabric.hosts as usize;
-        let ranks = |count: usize, entity| {
-            let mut ranks: Vec<u32> = (0..count as u32).collect();
-            stream(Purpose::Ties, entity).shuffle(&mut ranks);
-            ranks
-        };
-        let link_ranks = ranks(links, 0);
-        let lossless = parts.members.pauses();
-        let in_retrospect = !parts.serviced_only && !lossless && !parts.members.acts_on_departure();
-        let mut pauses = Pauses::default();
-        if lossless {
-            // While it is fastest most comes by a link before its head stops, and most again while the way back is
-            // slowest.
-            let (mut fastest, mut slowest) = (fabric.links.clone(), fabric.links.clone());
-            for step in &parts.faults.steps {
-                let (link, rate) = (step.link.index(), step.state.rate);
-                fastest[link].rate = fastest[link].rate.max(rate);
-                slowest[link].rate = slowest[link].rate.min(rate);
-            }
-            let gate = |(at, link): (usize, &Link)| {
-                let back = &slowest[LinkId(at as u32).reverse().index()];
-                // Hosts hold whatever comes.
-                Gate::new(match fabric.is_host(link.to) {
-                    true => Thresholds::NONE,
-                    false => parts.members.thresholds(link, back),
-                })
-            };
-            pauses.gates = fastest.iter().enumerate().map(gate).collect();
-            pauses.stops = vec![Stops::default(); links];
-        }
-        let committed = if parts.serviced_only { None } else { parts.members.committed() };
-        let mut fault_of: FxHashMap<LinkId, LinkState> = parts.faults.links.iter().copied().collect();
-        for (at, link) in fabric.links.iter().enumerate() {
-            if parts.faults.picked.iter().any(|picked| picked.host == link.from) {
-                fault_of.entry(LinkId(at as u32)).or_insert_with(|| nominal(link, Time::NEVER));
-            }
-        }
-        let queue_of = |id: LinkId, link: &Link| match committed {
-            // A host's port is asked packet by packet: it must be serviced.
-            _ if fabric.is_host(link.from) => PortQueue::Serviced(parts.members.host_queue()),
-            // A packet's fate on a faulty link is decided when it is sent.
-            Some(rules) if !fault_of.contains_key(&id) => PortQueue::Committed(Departures::default(), rules),
-            _ => PortQueue::Serviced(parts.members.queue()),
-        };
-        let credits = parts.members.credits();
+        let link_ranks = ranks(parts, links, 0);
         let asks = parts.members.telemetry();
-        let port_of = |id: LinkId, link: &Link, rank| {
-            let mut port = Port::new(link, rank);
-            // The drop of a packet, and the resumption of a paused port, take place at their own time, not in retrospect.
-            if in_retrospect && !fabric.is_host(link.from) {
-                port.lookahead = link.delay;
-            }
-            let chance = || stream(Purpose::Loss, id.index());
-            let fault = |&state: &LinkState| {
-                Box::new(LinkFault {
-                    state,
-                    chance: chance(),
-                    named: false,
-                    lost: 0,
-                    bytes: 0,
-                    busy: Time::ZERO,
-                })
-            };
-            port.fault = fault_of.get(&id).map(fault);
-            port.paused = credits.paused_at_first(id);
-            port.stamps = asks != 0;
-            port
-        };
-        let egress_of = |(at, (link, rank)): (usize, (&Link, u32))| Egress {
-            port: port_of(LinkId(at as u32), link, rank),
-            queue: queue_of(LinkId(at as u32), link),
-            chance: stream(Purpose::Queue, at),
-            losses: Losses::default(),
-        };
+        let credits = parts.members.credits();
+        let egress = egress(parts, &link_ranks, &credits);
         Network {
             now: Time::ZERO,
+            fabric,
             calendar: Calendar::new(parts.agenda, Ties::new(parts.ties, seed, replica)),
             arena: Arena::new(
                 parts.members.has_records(),
                 Stamps::new(asks, telemetry::rates(fabric, parts.faults)),
             ),
             links: Links::new(&link_ranks),
-            egress: fabric.links.iter().zip(link_ranks).enumerate().map(egress_of).collect(),
+            egress,
             ends: fabric.links.iter().map(|link| link.to).collect(),
             tallies: Vec::new(),
             shows: parts.members.agents_serve().is_some(),
-            agents: match parts.members.agents_serve() {
-                Some(serves) => {
-                    let agent = |(at, link)| (parts.members.agent(link), stream(Purpose::Agent, at));
-                    Agents::new(serves, fabric.links.iter().enumerate().map(agent))
-                }
-                None => Agents::none(),
-            },
+            agents: agents(parts),
             control_plane: None,
             mailbox: None,
             record: Record::default(),
@@ -132,9 +58,9 @@ impl<'a, M: Members> Network<'a, M> {
             kicks: Vec::new(),
             after: Deferred::default(),
             remote: Remote { of: 1, ..Remote::default() },
-            control: FlowControl { pauses, credits },
+            control: FlowControl { pauses: pauses(parts), credits },
             reacts: false,
-            host_ranks: ranks(hosts, 1),
+            host_ranks: ranks(parts, hosts, 1),
             host_timers: vec![0; hosts],
             packet_hops: 0,
             packets_made: 0,
@@ -147,7 +73,94 @@ impl<'a, M: Members> Network<'a, M> {
             paths: Paths::default(),
             routes: parts.routes,
             whole: parts.routes,
-            fabric: parts.fabric,
         }
     }
+}
+
+fn stream<M>(parts: &Parts<M>, purpose: Purpose, entity: usize) -> Stream {
+    Stream::new(parts.seed, parts.replica, purpose, entity as u64)
+}
+
+/// Places among simultaneous events, of the links (0) or of the hosts (1).
+fn ranks<M>(parts: &Parts<M>, count: usize, entity: usize) -> Vec<u32> {
+    let mut ranks: Vec<u32> = (0..count as u32).collect();
+    stream(parts, Purpose::Ties, entity).shuffle(&mut ranks);
+    ranks
+}
+
+/// A port with its queue at the head of each link.
+fn egress<M: Members>(parts: &Parts<M>, ranks: &[u32], credits: &Credits) -> Vec<Egress<M::Queue>> {
+    let Parts { fabric, .. } = *parts;
+    let in_retrospect = !parts.serviced_only && !parts.members.pauses() && !parts.members.acts_on_departure();
+    let committed = if parts.serviced_only { None } else { parts.members.committed() };
+    let stamps = parts.members.telemetry() != 0;
+    let faults = faults(parts);
+    let egress_of = |(at, (link, &rank)): (usize, (&Link, &u32))| {
+        let (id, is_host) = (LinkId(at as u32), fabric.is_host(link.from));
+        let mut port = Port::new(link, rank);
+        // The drop of a packet, and the resumption of a paused port, take place at their own time, not in retrospect.
+        if in_retrospect && !is_host {
+            port.lookahead = link.delay;
+        }
+        port.fault = faults.get(&id).map(|&state| fault(state, stream(parts, Purpose::Loss, at)));
+        port.paused = credits.paused_at_first(id);
+        port.stamps = stamps;
+        let queue = match committed {
+            // A host's port is asked packet by packet: it must be serviced.
+            _ if is_host => PortQueue::Serviced(parts.members.host_queue()),
+            // A packet's fate on a faulty link is decided when it is sent.
+            Some(rules) if port.fault.is_none() => PortQueue::Committed(Departures::default(), rules),
+            _ => PortQueue::Serviced(parts.members.queue()),
+        };
+        Egress { port, queue, chance: stream(parts, Purpose::Queue, at), losses: Losses::default() }
+    };
+    fabric.links.iter().zip(ranks).enumerate().map(egress_of).collect()
+}
+
+/// The links that ever have a fault, each with its first state.
+fn faults<M>(parts: &Parts<M>) -> FxHashMap<LinkId, LinkState> {
+    let mut fault_of: FxHashMap<LinkId, LinkState> = parts.faults.links.iter().copied().collect();
+    for (at, link) in parts.fabric.links.iter().enumerate() {
+        if parts.faults.picked.iter().any(|picked| picked.host == link.from) {
+            fault_of.entry(LinkId(at as u32)).or_insert_with(|| nominal(link, Time::NEVER));
+        }
+    }
+    fault_of
+}
+
+fn fault(state: LinkState, chance: Stream) -> Box<LinkFault> {
+    Box::new(LinkFault { state, chance, named: false, lost: 0, bytes: 0, busy: Time::ZERO })
+}
+
+/// The thresholds at which nodes stop the heads of their links, if their queues pause.
+fn pauses<M: Members>(parts: &Parts<M>) -> Pauses {
+    let mut pauses = Pauses::default();
+    if !parts.members.pauses() {
+        return pauses;
+    }
+    let fabric = parts.fabric;
+    // While it is fastest most comes by a link before its head stops, and most again while the way back is slowest.
+    let (mut fastest, mut slowest) = (fabric.links.clone(), fabric.links.clone());
+    for step in &parts.faults.steps {
+        let (link, rate) = (step.link.index(), step.state.rate);
+        fastest[link].rate = fastest[link].rate.max(rate);
+        slowest[link].rate = slowest[link].rate.min(rate);
+    }
+    let gate = |(at, link): (usize, &Link)| {
+        let back = &slowest[LinkId(at as u32).reverse().index()];
+        // Hosts hold whatever comes.
+        Gate::new(match fabric.is_host(link.to) {
+            true => Thresholds::NONE,
+            false => parts.members.thresholds(link, back),
+        })
+    };
+    pauses.gates = fastest.iter().enumerate().map(gate).collect();
+    pauses.stops = vec![Stops::default(); fabric.links.len()];
+    pauses
+}
+
+fn agents<M: Members>(parts: &Parts<M>) -> Agents<M::Agent> {
+    let Some(serves) = parts.members.agents_serve() else { return Agents::none() };
+    let agent = |(at, link)| (parts.members.agent(link), stream(parts, Purpose::Agent, at));
+    Agents::new(serves, parts.fabric.links.iter().enumerate().map(agent))
 }

@@ -62,25 +62,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             self.audit();
         }
         self.look_until(end);
-        let count = self.partition.count;
-        for home in 0..self.parts.len() {
-            let ids: Vec<_> = self.parts[home]
-                .own_conns(home, count)
-                .filter(|(_, conn)| conn.open)
-                .map(|(id, _)| id)
-                .collect();
-            for id in ids {
-                let conn = self.join(home, id);
-                self.parts[home].net.conns[id.index()] = conn;
-            }
-        }
-        for (home, part) in self.parts.iter_mut().enumerate() {
-            // Those of others are counted there.
-            for (slot, conn) in part.net.conns.iter_mut().enumerate() {
-                conn.open &= slot % count as usize == home;
-            }
-            part.net.now = end;
-        }
+        self.bring_home();
+        self.parts.iter_mut().for_each(|part| part.net.now = end);
         let waits = if status == Status::Stalled { self.waits() } else { Vec::new() };
         let partition = Arc::clone(&self.partition);
         let fabric = self.plan.parts.fabric;
@@ -128,6 +111,24 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             waits,
             agent_bytes: parts.iter().map(|part| part.agent_bytes).sum(),
             parts: Some(counts),
+        }
+    }
+
+    /// Each open connection gets the counters of all parts at home, and is open nowhere else.
+    fn bring_home(&mut self) {
+        let count = self.partition.count;
+        for home in 0..self.parts.len() {
+            let open = self.parts[home].own_conns(home, count).filter(|(_, conn)| conn.open);
+            let ids: Vec<_> = open.map(|(id, _)| id).collect();
+            for id in ids {
+                let conn = self.join(home, id);
+                self.parts[home].net.conns[id.index()] = conn;
+            }
+        }
+        for (home, part) in self.parts.iter_mut().enumerate() {
+            for (slot, conn) in part.net.conns.iter_mut().enumerate() {
+                conn.open &= slot % count as usize == home;
+            }
         }
     }
 

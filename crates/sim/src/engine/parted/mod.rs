@@ -191,11 +191,9 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     /// All parts go on within the window that ends then: on the threads, if that is worth it.
     fn stretch(&mut self, stretch: Stretch, end: Time, road: &Road<'a, 'o, M>, all: &dyn Fn()) {
-        let is_busy = |part: &&Box<Engine<'a, 'o, M>>| part.next_time().is_some_and(|time| time < end);
-        if road.lanes.len() == 1
-            || self.counts.last_events < FEW
-            || self.parts.iter().filter(is_busy).nth(1).is_none()
-        {
+        let next = self.parts.iter().map(|part| part.next_time());
+        let is_alone = next.filter(|next| next.is_some_and(|time| time < end)).nth(1).is_none();
+        if road.lanes.len() == 1 || self.counts.last_events < FEW || is_alone {
             self.parts.iter_mut().for_each(|part| part.go(stretch));
             return;
         }

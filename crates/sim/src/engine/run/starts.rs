@@ -59,7 +59,7 @@ impl<'a> Starts<'a> {
             drawn: Vec::new(),
             places: vec![(Time::NEVER, 0); traffic.chains.len()],
             chains: traffic.chains.clone(),
-            fired: vec![0; traffic.dependencies.len()],
+            fired: vec![0; traffic.dependencies.trigger_count()],
             notify: FxHashMap::default(),
             pending: 0,
         }
