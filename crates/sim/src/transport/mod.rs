@@ -178,7 +178,8 @@ pub trait Settings {
         Vec::new()
     }
 
-    /// Properties of its packets, senders and connections.
+    /// Properties of its packets, senders and connections. Of a configuration with problems, too: the check reads it with
+    /// them, so that its arithmetic must not overflow.
     fn profile(&self) -> Profile;
 
     /// Its requirements on ports, traffic and the rest of the scenario.

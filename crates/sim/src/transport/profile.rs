@@ -163,6 +163,26 @@ mod tests {
         }
     }
 
+    /// The check finds all problems of a scenario at once, and reads the profile of a transport that has some.
+    #[test]
+    fn a_configuration_with_problems_has_a_profile() {
+        for document in [
+            json!({ "ndp": { "mtu": "65B", "mtu_includes_header": true, "header_bytes": "1000B" } }),
+            json!({ "datagram": { "lengths": { "fixed": "1B" }, "header_bytes": "1000B" } }),
+            json!({ "datagram": { "lengths": "endless" } }),
+            json!({ "central": { "lengths": "endless" } }),
+            json!({ "tcp": { "mss": "65000B", "receive_window": "1B", "header_bytes": "0B" } }),
+            json!({ "mptcp": { "send_buffer": "1B", "tcp": { "mss": "65000B", "receive_window": "1B" } } }),
+            json!({ "pfabric": { "max_window": 1, "initial_window": 2 } }),
+            json!({ "rcp": { "pacing": { "rto_min": "1s", "rto_max": "1us" } } }),
+        ] {
+            let transport = Transport::deserialize(&document).expect("fields within their bounds");
+            assert!(!transport.problems().is_empty(), "{document}");
+            let (profile, _) = (transport.profile(), transport.needs());
+            assert!(profile.packet_max > 0, "{document}");
+        }
+    }
+
     /// 1436 B of payload and 64 B of header, reliable or not.
     #[test]
     fn a_profile_follows_from_a_cut() {

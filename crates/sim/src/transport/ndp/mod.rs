@@ -228,9 +228,12 @@ impl Ndp {
 impl Settings for Ndp {
     fn profile(&self) -> Profile {
         let header = self.header_bytes.0;
+        let inside = if self.mtu_includes_header { header } else { 0 };
+        // Total, because the check asks for it where it reports `header_bytes`, too.
+        let payload = self.mtu.0.saturating_sub(inside);
         let longest = self.rto_max.max(self.rto_initial()).max(self.rto_min());
         Profile {
-            framing: Some(Framing { payload: self.payload(), header, pad_last: self.pad_last }),
+            framing: Some(Framing { payload, header, pad_last: self.pad_last }),
             answer_bytes: self.control_bytes.0,
             answers_per_packet: if self.pull_ack { 1.0 } else { 2.0 },
             timeout_max: Time((longest.0 as f64 * (1.0 + self.rto_spread)) as u64),
@@ -242,7 +245,7 @@ impl Settings for Ndp {
             ],
             queue: NdpPort::default().into(),
             balancer: PerPacket {}.into(),
-            ..Profile::new(self.payload(), header)
+            ..Profile::new(payload, header)
         }
     }
 
