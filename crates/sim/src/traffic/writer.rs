@@ -53,7 +53,7 @@ pub struct Load {
     pub variance: f64,
 }
 
-/// What has been written.
+/// All flows of a run, in their order.
 pub(super) struct Written {
     /// By start, then entry, then number; those that wait for others come last.
     pub flows: Vec<Flow>,
@@ -117,7 +117,7 @@ impl<'a> Writer<'a> {
         self.hosts
     }
 
-    /// What hosts can send.
+    /// The rates of hosts.
     pub fn ports(&self) -> &HostPorts {
         &self.ports
     }
