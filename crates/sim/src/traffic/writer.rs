@@ -160,6 +160,11 @@ impl<'a> Writer<'a> {
         })
     }
 
+    /// Makes room for so many flows: of ten million, a list that grows by doubling would take twice the memory.
+    pub(super) fn reserve(&mut self, flows: usize) {
+        self.flows.reserve(flows);
+    }
+
     /// Adds a flow that starts then, or that waits for a trigger; returns its number in the entry.
     pub fn flow(&mut self, start: Option<Time>, src: NodeId, dst: NodeId, size: u64) -> u64 {
         let start = start.map_or(Time::NEVER, |start| start.min(LAST));
@@ -213,7 +218,7 @@ impl<'a> Writer<'a> {
         let summaries = (0..self.entries.len()).map(|entry| self.summary(entry)).collect();
         // Stable: the order is (start, entry, number), and those that wait come last.
         self.flows.sort_by_key(|flow| (flow.start, flow.entry));
-        if self.dependencies.len() > 0 {
+        if !self.dependencies.triggers.is_empty() {
             let places = self.places();
             self.dependencies.sort(&places);
         }
