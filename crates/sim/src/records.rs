@@ -66,6 +66,21 @@ impl Column {
     }
 }
 
+impl Column {
+    /// The same column of a run that did not measure it: no row has a value.
+    pub fn unmeasured(self) -> Column {
+        let rows = self.values.len();
+        let values = match self.values {
+            Values::U64(_) => Values::U64(vec![0; rows]),
+            Values::U32(_) => Values::U32(vec![0; rows]),
+            Values::F64(_) => Values::F64(vec![0.0; rows]),
+            Values::Bool(_) => Values::Bool(vec![false; rows]),
+            text @ Values::Text { .. } => text,
+        };
+        Column { values, valid: Some(vec![false; rows]), ..self }
+    }
+}
+
 impl Values {
     /// Number of rows.
     pub fn len(&self) -> usize {

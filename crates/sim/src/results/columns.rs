@@ -1,10 +1,17 @@
 //! Columns of tables from rows.
 
+use crate::engine::data::finished::Level;
 use crate::records::{Column, Definition, Values};
 
 /// A column in which each row has a value.
 pub(super) fn column(definition: &'static Definition, values: Values) -> Column {
     Column { definition, values, valid: None }
+}
+
+/// A column of packets, queues or pauses, which not every run measures.
+pub(super) fn of_packets(level: Level, definition: &'static Definition, values: Values) -> Column {
+    let column = column(definition, values);
+    if level == Level::Packets { column } else { column.unmeasured() }
 }
 
 /// A column in which a row may have no value.

@@ -1,8 +1,8 @@
 //! The tables of flows and of connections.
 
-use super::columns::{column, optional};
+use super::columns::{column, of_packets, optional};
 use crate::engine::contract::conn::{Counts, Subflow};
-use crate::engine::data::finished::Finished;
+use crate::engine::data::finished::{Finished, Level};
 use crate::ideal::Ideals;
 use crate::records::{Column, Definition, Table, Values, connections, flows};
 use crate::scenario::Run;
@@ -105,7 +105,12 @@ pub fn planned_flows(setup: &Setup) -> Table {
 }
 
 /// A row for each flow.
-pub(super) fn flows_table(setup: &Setup, rows: &[Row], Run { seed, replica, .. }: &Run) -> Table {
+pub(super) fn flows_table(
+    setup: &Setup,
+    level: Level,
+    rows: &[Row],
+    Run { seed, replica, .. }: &Run,
+) -> Table {
     let all = || rows.iter().map(|row| row.flow);
     let mut ideals = Ideals::new(setup, *seed, *replica);
     let fct: Vec<Option<u64>> = rows.iter().map(Row::fct).collect();
@@ -116,8 +121,9 @@ pub(super) fn flows_table(setup: &Setup, rows: &[Row], Run { seed, replica, .. }
         .zip(&fct)
         .map(|(flow, fct)| flow.deadline.map(|deadline| fct.is_some_and(|fct| fct <= deadline.0)))
         .collect();
+    let bytes = rows.iter().map(|row| row.counts.delivered_bytes).collect();
     let counted = |definition, value: fn(&Counts) -> u64| {
-        column(definition, Values::U64(rows.iter().map(|row| value(row.counts)).collect()))
+        of_packets(level, definition, Values::U64(rows.iter().map(|row| value(row.counts)).collect()))
     };
     let Asked { tag, src, dst, size, start, deadline } = Asked::of(all, setup);
     let transports = setup.carriers.iter().map(|c| setup.transports[c.transport as usize].name().to_string());
@@ -142,7 +148,7 @@ pub(super) fn flows_table(setup: &Setup, rows: &[Row], Run { seed, replica, .. }
         optional(&flows::slowdown, slowdown, Values::F64),
         deadline,
         optional(&flows::met_deadline, met.into_iter(), Values::Bool),
-        counted(&flows::delivered_bytes, |counts| counts.delivered_bytes),
+        column(&flows::delivered_bytes, Values::U64(bytes)),
         counted(&flows::packets_sent, |counts| counts.packets_sent),
         counted(&flows::retransmissions, |counts| u64::from(counts.retransmissions)),
         counted(&flows::timeouts, |counts| u64::from(counts.timeouts)),

@@ -2,15 +2,15 @@
 
 use rustc_hash::FxHashMap;
 
-use super::columns::column;
-use crate::engine::data::finished::LinkCounts;
+use super::columns::{column, of_packets};
+use crate::engine::data::finished::{Level, LinkCounts};
 use crate::ids::NodeId;
 use crate::records::{Table, Values, links};
 use crate::topology::{Fabric, Link};
 use crate::units::Time;
 
 /// A row for each directed link, with its counters of a time of that length.
-pub(super) fn links_table(fabric: &Fabric, counts: &[LinkCounts], time: Time) -> Table {
+pub(super) fn links_table(fabric: &Fabric, level: Level, counts: &[LinkCounts], time: Time) -> Table {
     let node_names: Vec<String> = fabric.nodes.iter().map(|node| node.name.clone()).collect();
     let named = |definition, node: fn(&Link) -> NodeId| {
         let codes = fabric.links.iter().map(|link| node(link).0).collect();
@@ -25,7 +25,7 @@ pub(super) fn links_table(fabric: &Fabric, counts: &[LinkCounts], time: Time) ->
     });
     let tier_codes = tier_codes.collect();
     let counted = |definition, value: fn(&LinkCounts) -> u64| {
-        column(definition, Values::U64(counts.iter().map(value).collect()))
+        of_packets(level, definition, Values::U64(counts.iter().map(value).collect()))
     };
     // Counters at the start of a window are those of its last picosecond before: one that is not in its length.
     let busy = |link: &LinkCounts| link.busy.0 - u64::from(link.busy.0 == time.0 + 1);
@@ -39,18 +39,23 @@ pub(super) fn links_table(fabric: &Fabric, counts: &[LinkCounts], time: Time) ->
         column(&links::rate_bps, Values::U64(fabric.links.iter().map(|link| link.rate.0).collect())),
         column(&links::delay_ps, Values::U64(fabric.links.iter().map(|link| link.delay.0).collect())),
         counted(&links::packets, |link| link.sent.packets),
-        counted(&links::bytes, |link| link.sent.bytes),
+        column(&links::bytes, Values::U64(counts.iter().map(|link| link.sent.bytes).collect())),
         column(&links::utilisation, Values::F64(utilisation.collect())),
         counted(&links::drops, |link| link.losses.dropped.packets),
         counted(&links::lost, |link| link.lost),
         counted(&links::trims, |link| link.losses.trims),
         counted(&links::marks, |link| link.losses.marks),
-        column(
+        of_packets(
+            level,
             &links::queue_mean_bytes,
             Values::F64(counts.iter().map(|link| link.mean_bytes(time)).collect()),
         ),
         counted(&links::queue_max_bytes, |link| link.bytes_max),
-        column(&links::queue_max_packets, Values::U32(counts.iter().map(|link| link.packets_max).collect())),
+        of_packets(
+            level,
+            &links::queue_max_packets,
+            Values::U32(counts.iter().map(|link| link.packets_max).collect()),
+        ),
         counted(&links::pauses, |link| link.pauses),
         counted(&links::paused_ps, |link| link.paused.0),
     ];

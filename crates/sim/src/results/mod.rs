@@ -178,33 +178,33 @@ pub enum Partition {
     Whole(&'static str),
 }
 
-/// Totals over a run.
+/// Totals over a run; those of packets are none if the run did not measure them.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Counters {
     /// Events handled.
     pub events: u64,
     /// Links crossed by packets, of any kind.
-    pub packet_hops: u64,
+    pub packet_hops: Option<u64>,
     /// Packets put on a wire by the host that made them.
-    pub packets: u64,
+    pub packets: Option<u64>,
     /// Packets dropped by queues.
-    pub drops: u64,
+    pub drops: Option<u64>,
     /// Packets lost to faults on a link.
-    pub lost: u64,
+    pub lost: Option<u64>,
     /// Packets lost to faults at a node from which no way was left.
-    pub unroutable: u64,
+    pub unroutable: Option<u64>,
     /// Packets whose payload was trimmed off.
-    pub trims: u64,
+    pub trims: Option<u64>,
     /// Headers sent back to their senders because they found no room.
-    pub bounces: u64,
+    pub bounces: Option<u64>,
     /// Packets marked with congestion experienced.
-    pub marks: u64,
+    pub marks: Option<u64>,
     /// Times that a class of traffic was paused at a port.
-    pub pauses: u64,
+    pub pauses: Option<u64>,
     /// Data packets sent again.
-    pub retransmissions: u64,
+    pub retransmissions: Option<u64>,
     /// Retransmission timers that expired and made a sender act.
-    pub timeouts: u64,
+    pub timeouts: Option<u64>,
     /// Rows of the flows table.
     pub flows: u64,
     /// Measured flows that had not every byte delivered at the end and were not given up.
@@ -230,32 +230,11 @@ pub fn collect(
     let (observed, observed_summary) =
         observed((recorders.sampler, recorders.distributions, recorders.captor), setup, finished);
     let rows = rows(setup, finished);
-    let flows = flows_table(setup, &rows, &scenario.run);
-    let links = links_table(&setup.fabric, &metered.links, measured::length(setup, finished));
+    let flows = flows_table(setup, finished.level, &rows, &scenario.run);
+    let links = links_table(&setup.fabric, finished.level, &metered.links, measured::length(setup, finished));
     let measured = measured::measure(setup, finished, &metered, &rows, &flows);
     let completion = Completion::of(&rows, &flows);
-    let sum = |count: fn(&Counts) -> u64| finished.flows.iter().map(count).sum::<u64>();
-    let at_links = |count: fn(&LinkCounts) -> u64| finished.links.iter().map(count).sum::<u64>();
-    let unfinished =
-        |row: &&Row| row.measured && row.counts.completed_at == Time::NEVER && !row.counts.abandoned;
-    let counters = Counters {
-        events: finished.totals.events,
-        packet_hops: finished.totals.packet_hops,
-        packets: finished.totals.packets,
-        drops: at_links(|link| link.losses.dropped.packets),
-        lost: at_links(|link| link.lost),
-        unroutable: finished.totals.unroutable,
-        trims: at_links(|link| link.losses.trims),
-        bounces: at_links(|link| link.losses.bounced.packets),
-        marks: at_links(|link| link.losses.marks),
-        pauses: at_links(|link| link.pauses),
-        retransmissions: sum(|counts| u64::from(counts.retransmissions)),
-        timeouts: sum(|counts| u64::from(counts.timeouts)),
-        flows: rows.len() as u64,
-        unfinished_flows: rows.iter().filter(unfinished).count() as u64,
-        abandoned_flows: sum(|counts| u64::from(counts.abandoned)),
-        control: finished.totals.control,
-    };
+    let counters = counters(finished, &rows);
     let mut advice = advice(scenario, setup);
     if scenario.run.advice {
         advice.extend(steadiness::advice(setup, &measured));
@@ -293,6 +272,33 @@ pub fn collect(
         violations.extend(faster_than_ideal(&flows));
     }
     Outcome { flows, links, connections, observed, summary, violations }
+}
+
+/// Totals of a run whose flows have these rows.
+fn counters(finished: &Finished, rows: &[Row]) -> Counters {
+    let Finished { totals, level, .. } = finished;
+    let of_flows = |count: fn(&Counts) -> u64| finished.flows.iter().map(count).sum::<u64>();
+    let of_links = |count: fn(&LinkCounts) -> u64| level.packets(finished.links.iter().map(count).sum());
+    let unfinished =
+        |row: &&Row| row.measured && row.counts.completed_at == Time::NEVER && !row.counts.abandoned;
+    Counters {
+        events: totals.events,
+        packet_hops: level.packets(totals.packet_hops),
+        packets: level.packets(totals.packets),
+        drops: of_links(|link| link.losses.dropped.packets),
+        lost: of_links(|link| link.lost),
+        unroutable: level.packets(totals.unroutable),
+        trims: of_links(|link| link.losses.trims),
+        bounces: of_links(|link| link.losses.bounced.packets),
+        marks: of_links(|link| link.losses.marks),
+        pauses: of_links(|link| link.pauses),
+        retransmissions: level.packets(of_flows(|counts| u64::from(counts.retransmissions))),
+        timeouts: level.packets(of_flows(|counts| u64::from(counts.timeouts))),
+        flows: rows.len() as u64,
+        unfinished_flows: rows.iter().filter(unfinished).count() as u64,
+        abandoned_flows: of_flows(|counts| u64::from(counts.abandoned)),
+        control: totals.control,
+    }
 }
 
 /// For the audit: flows that took less than their ideal time, which no flow can where the network stays as it was built.
@@ -360,4 +366,116 @@ fn entries(setup: &Setup, rows: &[Row], finished: &Finished, metered: &Metered) 
         (entry.carried_load, entry.carried_ci95) = carried.unzip();
     }
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checked::Checked;
+    use crate::engine::data::finished::Level;
+    use crate::engine::data::plan::Agenda;
+    use crate::engine::run::Engine;
+    use crate::scenario::{Format, no_files};
+
+    /// Columns that a run without packets does not measure.
+    const FLOWS: [&str; 8] = [
+        "packets_sent",
+        "retransmissions",
+        "timeouts",
+        "timeouts_whole_window",
+        "trims",
+        "drops",
+        "lost",
+        "reordered",
+    ];
+    const LINKS: [&str; 10] = [
+        "packets",
+        "drops",
+        "lost",
+        "trims",
+        "marks",
+        "queue_mean_bytes",
+        "queue_max_bytes",
+        "queue_max_packets",
+        "pauses",
+        "paused_ps",
+    ];
+
+    /// One run, collected as a run of packets and as one of flows.
+    fn outcomes() -> (Outcome, Outcome) {
+        let text = r#"
+            transport = "ndp"
+            topology.single-switch.hosts = 5
+            [[traffic]]
+            name = "incast"
+            arrivals = "at-once"
+            matrix.incast.senders = 4
+            sizes.fixed = "200KB"
+        "#;
+        let checked = Checked::read(text, Format::Toml, &[], &no_files).expect("a scenario");
+        let (scenario, setup) = (checked.scenario(), checked.setup().expect("a network"));
+        let collected = |level| {
+            let mut recorders =
+                Recorders::new(&scenario.observe, &setup.fabric, &setup.carriers, &setup.traffic);
+            let plan = setup.plan(scenario, Agenda::Calendar);
+            let mut engine = Engine::new(&plan);
+            recorders.all().for_each(|recorder| engine.observe(recorder));
+            let finished = Finished { level, ..engine.run(&mut |_| true) };
+            let needs = checked.outlook().expect("a small run").needs;
+            collect(scenario, setup, needs, &finished, recorders)
+        };
+        (collected(Level::Packets), collected(Level::Flows))
+    }
+
+    /// All columns but these are the same; these have values in the one table and none in the other.
+    fn differ_in(packets: &Table, flows: &Table, unmeasured: &[&str]) {
+        assert_eq!(packets.columns.len(), flows.columns.len());
+        for (measured, column) in packets.columns.iter().zip(&flows.columns) {
+            if !unmeasured.contains(&column.definition.name) {
+                assert_eq!(measured, column);
+                continue;
+            }
+            assert_eq!(measured.valid, None);
+            assert_eq!(column.valid, Some(vec![false; measured.values.len()]), "{}", column.definition.name);
+        }
+        assert!(unmeasured.iter().all(|name| flows.column(name).is_some()));
+    }
+
+    /// A run without packets says that it has not measured them, by nulls, and all else as before.
+    #[test]
+    fn a_run_without_packets_leaves_their_counts_open() {
+        let (packets, flows) = outcomes();
+        differ_in(&packets.flows, &flows.flows, &FLOWS);
+        differ_in(&packets.links, &flows.links, &LINKS);
+        let (Value::Object(mut measured), Value::Object(mut open)) =
+            (packets.summary.to_json(), flows.summary.to_json())
+        else {
+            panic!("a summary is an object");
+        };
+        assert_ne!(measured.remove("digest"), open.remove("digest"));
+        let open_counters = open["counters"].as_object_mut().expect("counters");
+        let names: Vec<String> =
+            open_counters.iter().filter(|(_, count)| count.is_null()).map(|(name, _)| name.clone()).collect();
+        let all = [
+            "bounces",
+            "drops",
+            "lost",
+            "marks",
+            "packet_hops",
+            "packets",
+            "pauses",
+            "retransmissions",
+            "timeouts",
+            "trims",
+            "unroutable",
+        ];
+        assert_eq!(names.iter().map(String::as_str).collect::<std::collections::BTreeSet<_>>(), all.into());
+        for name in names {
+            let count = &measured["counters"][&name];
+            assert!(count.is_u64(), "{name} is {count}");
+            open_counters.insert(name, count.clone());
+        }
+        assert_eq!(measured, open);
+        assert!(packets.summary.counters.trims > Some(0));
+    }
 }

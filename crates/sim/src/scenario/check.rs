@@ -534,7 +534,9 @@ impl<'a> Draft<'a> {
         let mut problems = traffic::problems(&measure::bounded(&entries, self.measured()), fabric);
         if entries.len() < self.entries().count() {
             // An entry that others refer to may be among those that cannot be read.
-            problems.retain(|(_, problem)| !traffic::references::is_reference(&problem.path));
+            let is_reference =
+                |index: usize, path: &str| traffic::references::is_reference(&entries[index], path);
+            problems.retain(|(index, problem)| !is_reference(*index, &problem.path));
         }
         problems.into_iter().flat_map(problem).collect()
     }

@@ -10,11 +10,9 @@ const NAMED: usize = 12;
 /// A problem of an entry: (its index, problem with its path below the entry).
 pub type Wrong = (usize, Problem);
 
-/// Whether the path of a problem is that of a reference.
-pub fn is_reference(path: &str) -> bool {
-    (path.starts_with("arrivals.") && path.ends_with(".entry"))
-        || (path.starts_with("matrix.") && path.ends_with(".to"))
-        || path == "sources.not-in"
+/// Whether the path of a problem is that of a reference of the entry.
+pub fn is_reference(entry: &Demand, path: &str) -> bool {
+    path == "sources.not-in" || entry.workload.references().iter().any(|reference| reference.path == path)
 }
 
 /// The index of the entry of that name.

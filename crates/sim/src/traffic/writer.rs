@@ -53,7 +53,7 @@ pub struct Load {
     pub variance: f64,
 }
 
-/// What has been written.
+/// All flows of a run, in their order.
 pub(super) struct Written {
     /// By start, then entry, then number; those that wait for others come last.
     pub flows: Vec<Flow>,
@@ -117,7 +117,7 @@ impl<'a> Writer<'a> {
         self.hosts
     }
 
-    /// What hosts can send.
+    /// The rates of hosts.
     pub fn ports(&self) -> &HostPorts {
         &self.ports
     }
@@ -158,6 +158,11 @@ impl<'a> Writer<'a> {
             valid: true,
             known: &known,
         })
+    }
+
+    /// Makes room for so many flows: of ten million, a list that grows by doubling would take twice the memory.
+    pub(super) fn reserve(&mut self, flows: usize) {
+        self.flows.reserve(flows);
     }
 
     /// Adds a flow that starts then, or that waits for a trigger; returns its number in the entry.
@@ -213,7 +218,7 @@ impl<'a> Writer<'a> {
         let summaries = (0..self.entries.len()).map(|entry| self.summary(entry)).collect();
         // Stable: the order is (start, entry, number), and those that wait come last.
         self.flows.sort_by_key(|flow| (flow.start, flow.entry));
-        if self.dependencies.trigger_count() > 0 {
+        if !self.dependencies.triggers.is_empty() {
             let places = self.places();
             self.dependencies.sort(&places);
         }

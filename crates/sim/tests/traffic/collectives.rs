@@ -212,7 +212,7 @@ fn a_tree_reduces_level_by_level() {
     assert_eq!(run(&traffic), (Time(2 * FLOW.0), 6));
 }
 
-/// What a workload says of its ranks is a problem of its entry, and comes before any flow.
+/// A problem of the ranks is one of the entry, found before any flow is written.
 #[test]
 fn a_ring_of_one_rank_is_refused() {
     let found = problems(&[demand("ring", Ring { total: 1000 }, &[3])], &fabric());

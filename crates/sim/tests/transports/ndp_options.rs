@@ -239,7 +239,7 @@ fn nothing_is_lost_if_headers_return() {
             format!("queue.ndp = {{ header_limit = {{ packets = 50 }}, return_to_sender = {returns} }}");
         let run = incast(senders, packets, &format!("transport.ndp = {{}}\n{queue}"));
         let (sent, headers) = (run.total("packets_sent"), run.total("trims"));
-        let counters = run.counters().clone();
+        let counters = run.counters();
         assert_eq!(counters.unfinished_flows, 0);
         let last = run.most("fct_ps");
         (sent - senders * packets - headers, counters, last as f64 / (senders * packets * T) as f64)

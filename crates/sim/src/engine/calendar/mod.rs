@@ -244,8 +244,11 @@ impl Calendar {
                 self.near.fetch(next);
             }
         }
-        self.hints.clear();
-        self.hints.extend(self.today.iter().map(|entry| now(&entry.event(self.open, self.shift))));
+        // Not `extend`: that is compiled apart, and `now` inlined or not as the parts of the crate fall.
+        self.hints.resize(self.today.len(), UNSEEN);
+        for (hint, entry) in self.hints.iter_mut().zip(&self.today) {
+            *hint = now(&entry.event(self.open, self.shift));
+        }
         true
     }
 

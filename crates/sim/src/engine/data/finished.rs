@@ -35,9 +35,27 @@ pub enum Limit {
     Work,
 }
 
+/// The level at which a run was simulated: it determines which counters are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Packets: all counters are measured.
+    Packets,
+    /// Flows and their rates: bytes and times are measured, packets, queues and pauses are not. Their counters say nothing.
+    Flows,
+}
+
+impl Level {
+    /// A count of packets, if they are measured.
+    pub fn packets<T>(self, count: T) -> Option<T> {
+        (self == Level::Packets).then_some(count)
+    }
+}
+
 /// A run that has ended.
 #[derive(Clone, Debug)]
 pub struct Finished {
+    /// Which of its counters are measured.
+    pub level: Level,
     /// How it ended.
     pub status: Status,
     /// Which limit ended it.

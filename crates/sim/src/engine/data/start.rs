@@ -30,7 +30,7 @@ const NUMBER_BITS: u32 = 29;
 /// A start to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// What starts.
+    /// The kind of start.
     pub kind: StartKind,
     /// Where: the source of the flow, or the host of the trigger; [`NodeId::NONE`] for the end of the window.
     pub host: NodeId,

@@ -5,7 +5,7 @@ use crate::engine::audit::{Auditor, FINDINGS_MAX};
 use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::observer::{Inside, PortState, delivered};
 use crate::engine::data::conn::Counts;
-use crate::engine::data::finished::{LinkCounts, Totals};
+use crate::engine::data::finished::{Level, LinkCounts, Totals};
 use crate::engine::run::AUDIT_EVERY;
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::topology::Link;
@@ -90,6 +90,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         subflows.sort_unstable_by_key(|subflow| (subflow.flow, subflow.number));
         let sum = |count: fn(&Totals) -> u64| parts.iter().map(|part| count(&part.totals)).sum::<u64>();
         Finished {
+            level: Level::Packets,
             status,
             limit,
             end,

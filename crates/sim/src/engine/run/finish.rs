@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::engine::contract::members::Members;
 use crate::engine::data::conn::{Conn, Subflow};
-use crate::engine::data::finished::{Finished, Status, Totals};
+use crate::engine::data::finished::{Finished, Level, Status, Totals};
 use crate::ids::{ConnId, FlowId};
 
 impl<M: Members> Engine<'_, '_, M> {
@@ -24,6 +24,7 @@ impl<M: Members> Engine<'_, '_, M> {
         let agent_bytes = self.agent_bytes();
         self.count_open();
         Finished {
+            level: Level::Packets,
             status,
             limit: self.limit,
             end,

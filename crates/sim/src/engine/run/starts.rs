@@ -394,7 +394,7 @@ mod tests {
         assert_eq!(late, [us(20), us(33)]);
     }
 
-    /// Both flows of a block must have ended; the barrier is at their receiver, and each sender hears of it by its distance.
+    /// Both flows of a block must have ended; the barrier is at their receiver, and its notification takes 2 us to the other sender.
     #[test]
     fn a_block_waits_for_all_flows_of_the_block_before() {
         let traffic = traffic(

@@ -25,7 +25,7 @@ impl Extent {
     }
 }
 
-/// What the number of an entry's flows depends on.
+/// The entry and its network, on which the number of its flows depends.
 pub struct Scope<'a> {
     /// Name of the entry.
     pub name: &'a str,
@@ -33,7 +33,7 @@ pub struct Scope<'a> {
     pub ranks: &'a [u32],
     /// Number of hosts in the network.
     pub hosts: u32,
-    /// What hosts can send.
+    /// The rates of hosts.
     pub ports: &'a HostPorts,
     /// Whether nothing is wrong with the workload by itself.
     pub valid: bool,

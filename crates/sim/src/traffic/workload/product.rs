@@ -140,7 +140,9 @@ impl Product {
         let mut jitters = out.stream(Purpose::Jitter);
         let mut waiting = Vec::new();
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        for ((start, (src, dst)), size) in zip(zip(starts, pairs), sizes).take(most) {
+        let drawn = zip(zip(starts, pairs), sizes).take(most);
+        out.reserve(drawn.size_hint().0);
+        for ((start, (src, dst)), size) in drawn {
             let jitter = self.jitter(src, out.ports(), &mut jitters);
             let start = if start == Time::NEVER && self.arrivals.waits() {
                 waiting.push(jitter);
