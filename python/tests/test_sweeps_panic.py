@@ -162,12 +162,15 @@ def test_a_plan_names_the_point_that_panics(plan, monkeypatch, capsys):
 def test_each_of_two_panics_at_once_is_named_with_its_place():
     both_panicked = threading.Barrier(2)
 
+    def panic_and_wait():
+        try:
+            _native.floor_seconds(0, 1)
+        finally:
+            both_panicked.wait(PATIENCE_S)
+
     def run(_):
         with pytest.raises(EngineError) as raised, contradictions():
-            try:
-                _native.floor_seconds(0, 1)
-            finally:
-                both_panicked.wait(PATIENCE_S)
+            panic_and_wait()
         return str(raised.value)
 
     with ThreadPoolExecutor(2) as threads:
