@@ -162,7 +162,7 @@ def test_a_plan_names_the_point_that_panics(plan, monkeypatch, capsys):
 def test_each_of_two_panics_at_once_is_named_with_its_place():
     both_panicked = threading.Barrier(2)
 
-    def panics():
+    def panic_and_wait():
         try:
             _native.floor_seconds(0, 1)
         finally:
@@ -170,7 +170,7 @@ def test_each_of_two_panics_at_once_is_named_with_its_place():
 
     def run(_):
         with pytest.raises(EngineError) as raised, contradictions():
-            panics()
+            panic_and_wait()
         return str(raised.value)
 
     with ThreadPoolExecutor(2) as threads:
