@@ -39,7 +39,7 @@ use crate::queue::{Feature, Queue};
 use crate::random::Stream;
 use crate::register::{dispatch, register};
 use crate::topology::Fabric;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// One list: configuration and model of each transport, and the way from one to the other.
 macro_rules! transports {
@@ -90,6 +90,7 @@ macro_rules! transports {
                 fn ordered(&mut self, orders: &[Order], cx: &mut impl Host);
                 fn waiting(&self, host: NodeId) -> Option<u64>;
                 fn window(&self, id: ConnId, conn: &Conn) -> Option<u64>;
+                fn rate(&self, id: ConnId, conn: &Conn) -> Option<Rate>;
                 fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String));
             }
         }

@@ -194,8 +194,13 @@ pub trait Host {
             return false;
         }
         timer.due = Time::NEVER;
+        self.timer_fires();
         true
     }
+
+    /// The timer of this event was due. Transports call [`Host::timer_is_due`] instead.
+    #[inline]
+    fn timer_fires(&mut self) {}
 
     /// Schedules a timer event. Transports call [`Host::set_timer`] instead.
     fn push_timer(&mut self, due: Time, owner: Owner, kind: u8);

@@ -11,4 +11,4 @@ pub mod members;
 pub mod observer;
 pub mod path;
 
-pub use super::data::{conn, credit, event, gate, numbers, packet, paths, ring, rules, telemetry};
+pub use super::data::{conn, credit, event, gate, numbers, packet, paths, points, ring, rules, telemetry};

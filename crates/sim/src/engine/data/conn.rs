@@ -35,6 +35,8 @@ pub struct Conn {
     pub subflow: u8,
     /// Whether it is over: its sender is done, its packets are gone. Only timers and turns keep the slot.
     pub closed: bool,
+    /// The flow that it carried, if it is over: for observers.
+    pub(in crate::engine) carried: FlowId,
     /// Whether the slot is in use.
     pub open: bool,
     /// Of a subflow, the connection that stands for its whole flow: see [`Host::open_subflow`](crate::engine::contract::host::Host::open_subflow).
@@ -158,6 +160,11 @@ impl InNetwork {
 }
 
 impl Conn {
+    /// It is over: its slot is no longer that of its flow.
+    pub(in crate::engine) fn close(&mut self) {
+        (self.carried, self.flow, self.closed) = (self.flow, FlowId::NONE, true);
+    }
+
     /// A connection from one host to another of which nothing is known yet.
     pub fn between(src: NodeId, dst: NodeId) -> Conn {
         Conn {
@@ -174,6 +181,7 @@ impl Conn {
             class: 0,
             subflow: 0,
             closed: false,
+            carried: FlowId::NONE,
             open: true,
             parent: ConnId::NONE,
             via: ConnId::NONE,

@@ -11,6 +11,7 @@ pub mod numbers;
 pub mod packet;
 pub mod paths;
 pub mod plan;
+pub mod points;
 pub mod port;
 pub mod progress;
 pub mod ring;

@@ -182,8 +182,10 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         let port = conn.port_at(self.host);
         self.net.packets_made += 1;
         let id = self.net.insert(packet);
-        self.net.note_offer(port, id);
-        self.net.offer(port, id);
+        if self.net.shows {
+            return self.net.offer_shown(port, id);
+        }
+        self.net.offer::<false>(port, id);
     }
 
     #[inline]
@@ -201,6 +203,11 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         let port = &self.net.egress[link.index()].port;
         let is_free = !port.serving && port.paused == 0 && port.free_at <= self.net.now;
         is_free && self.net.ready[link.index()].is_first(id)
+    }
+
+    #[inline]
+    fn timer_fires(&mut self) {
+        self.net.after.watch.fired = true;
     }
 
     fn push_timer(&mut self, due: Time, owner: Owner, kind: u8) {

@@ -4,14 +4,10 @@
 //! starts on a link to another part leaves this one at once, with the event of its arrival; so does word to a trigger,
 //! and a connection that opens. A run that is not parted has one part, and nothing abroad.
 
-use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
-use crate::engine::contract::observer::Observer;
 use crate::engine::data::boundary::Partition;
 use crate::engine::data::conn::Conn;
 use crate::engine::data::numbers::Numbers;
-use crate::engine::network::Network;
-use crate::engine::network::egress::{Egress, PortQueue};
 use crate::engine::run::Engine;
 use crate::ids::{ConnId, LinkId};
 use crate::topology::Link;
@@ -34,20 +30,11 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             }
         }
         let begins = |link: &Link| partition.of(link.from) != me as usize;
-        self.watched = vec![false; self.net.egress.len()];
         self.net.paths.join(self.plan.parts.fabric.links.iter().map(begins).collect());
         let links = 0..self.net.egress.len() as u32;
         self.boundary_links =
             links.map(LinkId).filter(|link| self.net.egress[link.index()].port.remote > 0).collect();
         self.starts.keep(|host| partition.of(host) == me as usize);
-    }
-
-    /// Keeps the packets that an observer is to be shown.
-    pub(in crate::engine) fn watch(&mut self, observer: &dyn Observer) {
-        self.net.watch_packets();
-        for (link, watched) in self.watched.iter_mut().enumerate() {
-            *watched |= observer.watches_link(LinkId(link as u32));
-        }
     }
 
     /// When something happens next.
@@ -68,19 +55,23 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Handles all events before that time.
     pub(in crate::engine) fn run_until(&mut self, end: Time) {
         self.take_in();
-        while self.handle_next(end) {}
+        if self.net.after.watch.is_on() {
+            while self.handle_next::<true>(end) {}
+        } else {
+            while self.handle_next::<false>(end) {}
+        }
         self.settle_boundary(end);
         self.net.tell_paths();
     }
 
     /// Handles the next event if it comes before that time.
     #[inline(always)]
-    pub(in crate::engine) fn handle_next(&mut self, end: Time) -> bool {
-        let Some((event, hint)) = self.next_event::<true>(end) else { return false };
+    pub(in crate::engine) fn handle_next<const WATCHED: bool>(&mut self, end: Time) -> bool {
+        let Some((event, hint)) = self.next_event::<true, WATCHED>(end) else { return false };
         self.net.now = event.time;
         self.net.calendar.follow(&event);
         self.events += 1;
-        self.handle(event, hint);
+        self.handle::<WATCHED>(event, hint);
         true
     }
 
@@ -100,6 +91,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             self.kept.number(id, numbers);
         }
         self.net.agents.number(numbers);
+        self.net.after.watch.number(numbers);
         if let Some(mailbox) = &mut self.net.mailbox {
             mailbox.number(numbers);
         }
@@ -115,9 +107,13 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Ports at the boundary decide what they sent before that time.
     fn settle_boundary(&mut self, end: Time) {
         let before = Time(end.0.saturating_sub(1));
+        if self.net.after.watch.is_on() {
+            // Observers are shown what all ports have sent.
+            return self.net.settle_all(before);
+        }
         for at in 0..self.boundary_links.len() {
             let link = self.boundary_links[at];
-            if waits(&self.net, link) {
+            if self.net.waits(link) {
                 self.net.settle(link, before);
             }
         }
@@ -125,7 +121,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
 
     /// When a port at the boundary at which something waits has a free wire.
     pub(in crate::engine) fn boundary_sends(&self) -> Option<Time> {
-        let waiting = self.boundary_links.iter().filter(|&&link| waits(&self.net, link));
+        let waiting = self.boundary_links.iter().filter(|&&link| self.net.waits(link));
         waiting.map(|link| self.net.egress[link.index()].port.free_at).min()
     }
 
@@ -140,14 +136,5 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         while self.net.after.take() {
             self.finish_event();
         }
-    }
-}
-
-/// Whether packets wait at a port that decides in retrospect.
-fn waits<M: Members>(net: &Network<'_, M>, link: LinkId) -> bool {
-    let Egress { port, queue, .. } = &net.egress[link.index()];
-    match queue {
-        PortQueue::Serviced(queue) => port.lookahead > Time::ZERO && !queue.is_empty(),
-        PortQueue::Committed(..) => false,
     }
 }

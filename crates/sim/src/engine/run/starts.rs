@@ -251,7 +251,8 @@ impl<'a> Starts<'a> {
     fn schedule_next<M: Members>(&mut self, net: &mut Network<'_, M>) {
         if let Some(id) = self.next_timed() {
             let flow = &self.traffic.flows[id.index()];
-            push(net, flow.start, flow.src, 0, kind::TIMED);
+            // By its number flows of one instant have their order in all parts of a run.
+            push(net, flow.start, flow.src, id.0, kind::TIMED);
         }
     }
 
