@@ -2,6 +2,7 @@
 
 use super::gate::class_of;
 use super::packet::reverse_label;
+use super::ranks::NOWHERE;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 
@@ -83,6 +84,8 @@ pub struct SenderEnd {
     pub(in crate::engine) ready: bool,
     /// The next one in that list.
     pub(in crate::engine) next_ready: ConnId,
+    /// Its place among those that are ready by rank: see `engine/data/ranks.rs`.
+    pub(in crate::engine) rank_at: u32,
     pub(in crate::engine) port: LinkId,
     /// The label of its packets, and their flags for a whole path.
     pub(in crate::engine) label: u32,
@@ -293,6 +296,7 @@ impl SenderEnd {
             class: 0,
             ready: false,
             next_ready: ConnId::NONE,
+            rank_at: NOWHERE,
             port,
             label,
             path_flags: 0,

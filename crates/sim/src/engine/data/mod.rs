@@ -14,6 +14,7 @@ pub mod plan;
 pub mod points;
 pub mod port;
 pub mod progress;
+pub mod ranks;
 pub mod ring;
 pub mod rules;
 pub mod telemetry;

@@ -107,6 +107,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
 
     fn finish_subflow(&mut self, id: ConnId) {
         self.sender(id).done = true;
+        self.net.end_ranked(id);
         self.net.after.gone(id);
     }
 
@@ -197,6 +198,15 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         self.net.wake(link);
     }
 
+    fn ready_by(&mut self, id: ConnId, rank: u64) {
+        self.net.rank(id, rank);
+        self.ready(id);
+    }
+
+    fn not_ready(&mut self, id: ConnId) {
+        self.net.unrank(id);
+    }
+
     #[inline]
     fn is_next(&self, id: ConnId) -> bool {
         let link = self.net.conns[id.index()].sender.port;
@@ -270,6 +280,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
 
     fn finish(&mut self, id: ConnId) {
         self.sender(id).done = true;
+        self.net.end_ranked(id);
         self.net.after.gone(id);
         self.note_end(id, Milestone::Acked);
     }

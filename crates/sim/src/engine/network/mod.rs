@@ -10,6 +10,7 @@ mod credit;
 pub mod egress;
 pub mod mailbox;
 mod pause;
+mod ranking;
 mod remote;
 mod showing;
 pub mod transit;
@@ -36,6 +37,7 @@ use crate::engine::data::packet::{Arena, Packet, Record, flag};
 use crate::engine::data::paths::Paths;
 use crate::engine::data::points::{DropReason, Step};
 use crate::engine::data::port::Tally;
+use crate::engine::data::ranks::Ranks;
 use crate::faults::packets::Picked;
 use crate::faults::timeline::LinkState;
 use crate::ids::{ConnId, LinkId, NodeId, PacketId};
@@ -74,6 +76,8 @@ pub struct Network<'a, M: Members> {
     pub free_conns: Vec<ConnId>,
     /// Connections with something to send, by port.
     pub ready: Vec<ReadyList>,
+    /// Those of them that are ready by rank, by port; empty until one is.
+    pub ranks: Vec<Ranks>,
     /// Ports to serve after this event: the link is free and a connection has become ready.
     pub kicks: Vec<LinkId>,
     /// Work left for the end of the event.

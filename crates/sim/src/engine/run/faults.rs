@@ -81,6 +81,7 @@ impl<M: Members> Engine<'_, '_, M> {
                 conn.receiver.port = answers;
             }
         }
+        self.net.move_ranked();
         // Connections that are ready at a port join the ready list of their new one.
         let waiting: Vec<Vec<ConnId>> = (0..self.net.ready.len())
             .map(|link| std::iter::from_fn(|| self.net.ready[link].pop(&mut self.net.conns)).collect())

@@ -396,12 +396,17 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             return;
         }
         let paused = port.paused;
-        while let Some(id) = self.net.ready[link.index()].pop_unless(&mut self.net.conns, paused) {
+        while let Some(turn) = self.net.ready[link.index()].pop_unless(&mut self.net.conns, paused) {
+            let is_ranked = self.net.is_ranked(turn);
+            let id = if is_ranked { self.net.most_urgent(link, turn, paused) } else { turn };
             let Conn { transport: index, src, .. } = self.net.conns[id.index()];
             let mut cx = Cx { net: &mut self.net, transport: index, host: src };
             let (packet, more) = self.transports[index as usize].next_packet(id, &mut cx);
-            if more {
-                self.net.ready[link.index()].push(&mut self.net.conns, id);
+            if is_ranked && !more {
+                self.net.unrank(id);
+            }
+            if more || id != turn {
+                self.net.ready[link.index()].push(&mut self.net.conns, turn);
             }
             if WATCHED {
                 self.see_pace(id);
