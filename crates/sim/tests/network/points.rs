@@ -54,7 +54,7 @@ impl Observer for Log {
     }
 }
 
-/// What an observer of those points is shown in a run in at most so many parts.
+/// The points that an observer of these is shown in a run in at most so many parts.
 fn shown(scenario: &Scenario, points: Points, parts: u32) -> (Vec<(u64, String)>, Outcome) {
     let mut log = Log::of(points);
     let checked = Checked::of(scenario);

@@ -192,7 +192,7 @@ impl PortContext<'_> {
     }
 }
 
-/// What observers see of a port.
+/// Points at a port, for observers.
 impl PortContext<'_> {
     /// The place of what happens here among all events.
     fn place(&self) -> u128 {

@@ -33,7 +33,7 @@ impl<M: Members> Network<'_, M> {
         }
     }
 
-    /// [`Network::offer`] of a packet that its host has just sent, where anybody inspects packets.
+    /// [`Network::offer`] of a packet that its host has just sent, where packets are inspected.
     #[inline(never)]
     pub fn offer_shown(&mut self, link: LinkId, id: PacketId) {
         if !self.after.watch.is_on() {

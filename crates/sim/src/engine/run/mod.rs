@@ -288,7 +288,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
     }
 
-    /// The same where anybody is shown packets: apart, so that no other run pays for it.
+    /// The same where packets are shown: apart, so that no other run pays for it.
     #[inline(never)]
     fn arrive_shown<const WATCHED: bool>(&mut self, event: &Event, hint: u32) {
         self.arrive_as::<true, WATCHED>(event, hint);

@@ -124,7 +124,7 @@ impl<M: Members> Engine<'_, '_, M> {
     }
 }
 
-/// What observers see of hosts.
+/// Points at hosts, for observers.
 impl<M: Members> Engine<'_, '_, M> {
     /// A timer has fired if it was due; `before` is the number of points before that.
     #[inline(never)]
