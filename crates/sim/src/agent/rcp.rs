@@ -80,7 +80,10 @@ impl Settings for RcpPort {
     }
 
     fn derived(&self, environment: &Environment) -> Values {
-        interval::derived(&[("initial_rtt", self.initial_rtt), ("timeslot", self.timeslot)], &environment.longest)
+        interval::derived(
+            &[("initial_rtt", self.initial_rtt), ("timeslot", self.timeslot)],
+            &environment.longest,
+        )
     }
 }
 

@@ -4,8 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::chosen_links;
-use crate::engine::contract::conn::Conn;
-use crate::engine::contract::observer::{Arrival, Observer};
+use crate::engine::contract::observer::{ConnAt, Observer, PacketAt, Point, Points};
 use crate::engine::contract::packet::{Packet, flag};
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::topology::Fabric;
@@ -151,28 +150,28 @@ impl Captor {
 }
 
 impl Observer for Captor {
-    fn watches_packets(&self) -> bool {
-        true
+    fn points(&self) -> Points {
+        Points::ARRIVED
     }
 
     fn watches_link(&self, link: LinkId) -> bool {
         self.chosen[link.index()]
     }
 
-    fn arrived(&mut self, arrival: &Arrival) {
+    fn see(&mut self, at: Time, point: &Point) {
+        let Point::Packet(_, PacketAt { link, packet, conn, .. }) = *point else { return };
         let (from, until) = self.window;
-        if !self.chosen[arrival.link.index()] || arrival.at < from || arrival.at > until {
+        if at < from || at > until {
             return;
         }
         if self.seen.len() == self.limit {
-            self.cut_off.get_or_insert(arrival.at);
+            self.cut_off.get_or_insert(at);
             return;
         }
-        let Arrival { at, link, packet, conn, flow, .. } = *arrival;
-        let forward = packet.dst == conn.dst;
-        let src = if forward { conn.src } else { conn.dst };
-        let Conn { subflow, config, .. } = *conn;
-        self.seen.push(Seen { at, link, flow, subflow, src, forward, config, packet: *packet });
+        let ConnAt { first: flow, subflow, config, dst, .. } = conn;
+        let forward = packet.dst == dst;
+        let src = if forward { conn.src } else { dst };
+        self.seen.push(Seen { at, link, flow, subflow, src, forward, config, packet });
     }
 
     fn memory(&self) -> u64 {

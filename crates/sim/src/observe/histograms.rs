@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::contract::observer::{Arrival, Observer, View};
+use crate::engine::contract::observer::{Observer, PacketAt, Point, Points, View};
 use crate::engine::contract::packet::flag;
 use crate::ids::LinkId;
 use crate::records::{Column, Table, Values, histograms};
@@ -170,8 +170,8 @@ impl Observer for Distributions {
         self.next = self.within(at.saturating_add(self.every));
     }
 
-    fn watches_packets(&self) -> bool {
-        true
+    fn points(&self) -> Points {
+        Points::ARRIVED
     }
 
     fn watches_link(&self, link: LinkId) -> bool {
@@ -179,13 +179,13 @@ impl Observer for Distributions {
     }
 
     /// Data that has arrived whole.
-    fn arrived(&mut self, arrival: &Arrival) {
-        let packet = arrival.packet;
+    fn see(&mut self, at: Time, point: &Point) {
+        let Point::Packet(_, PacketAt { packet, is_last, .. }) = *point else { return };
         let (from, until) = self.window;
-        if arrival.at < from || arrival.at > until {
+        if at < from || at > until {
             return;
         }
-        if !arrival.is_last || packet.has(flag::CONTROL) || packet.has(flag::TRIMMED) {
+        if !is_last || packet.has(flag::CONTROL) || packet.has(flag::TRIMMED) {
             return;
         }
         let links = packet.hops as usize;
@@ -193,7 +193,7 @@ impl Observer for Distributions {
             self.latencies.resize_with(links + 1, || None);
         }
         let [server, network] = self.latencies[links].get_or_insert_with(|| [empty(), empty()]);
-        let parts = [(server, packet.wire_at - packet.created_at), (network, arrival.at - packet.wire_at)];
+        let parts = [(server, packet.wire_at - packet.created_at), (network, at - packet.wire_at)];
         for (histogram, time) in parts {
             histogram.record(time.0).expect("it grows as needed");
         }
@@ -205,6 +205,7 @@ mod tests {
     use super::*;
     use crate::engine::contract::fake::FakeHost;
     use crate::engine::contract::host::{Host, Toward};
+    use crate::engine::contract::observer::{ConnAt, Step};
     use crate::engine::contract::packet::{Header, Packet};
     use crate::ids::ConnId;
 
@@ -218,8 +219,9 @@ mod tests {
         let made = host.packet(ConnId(0), Toward::Receiver, 1500, 0, Header::default());
         let mut arrive = |hops, flags, is_last| {
             let packet = Packet { wire_at: Time::from_us(17), hops, flags, ..made };
-            let (at, conn) = (Time::from_us(40), &host.conns[0]);
-            found.arrived(&Arrival { at, link: LinkId(0), packet: &packet, conn, flow: conn.flow, is_last });
+            let conn = ConnAt::of(&host.conns, ConnId(0));
+            let arrival = PacketAt { link: LinkId(0), packet, conn, is_last };
+            found.see(Time::from_us(40), &Point::Packet(Step::Arrived, arrival));
         };
         arrive(2, 0, false);
         arrive(3, flag::CONTROL, true);

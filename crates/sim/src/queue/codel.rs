@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Environment, Values};
-use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::discipline::{Discipline, DropReason, PortContext, Queued};
 use crate::engine::contract::ring::Ring;
 use crate::engine::contract::rules::BufferLimit;
 use crate::ids::PacketId;
@@ -158,7 +158,7 @@ impl Model {
         if self.ecn && cx.mark(packet.id) {
             return true;
         }
-        cx.drop_waiting(packet);
+        cx.drop_waiting(packet, DropReason::Managed);
         false
     }
 
@@ -198,7 +198,7 @@ impl Discipline for Model {
     fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
         let size = cx.arena[id].size;
         if !self.room.holds(self.waiting.len() + 1, self.bytes + u64::from(size)) {
-            return cx.drop(id);
+            return cx.drop(id, DropReason::Full);
         }
         cx.keep(size);
         self.bytes += u64::from(size);

@@ -90,8 +90,9 @@ impl Settings for Ecn {
     }
 
     fn derived(&self, environment: &Environment, full_packet: u64) -> Values {
-        let packets =
-            threshold_busy(&environment.longest, full_packet).max(threshold_least(environment.longest.rate)).min(1_000_000_000);
+        let packets = threshold_busy(&environment.longest, full_packet)
+            .max(threshold_least(environment.longest.rate))
+            .min(1_000_000_000);
         match self.threshold {
             Derived::FromNetwork => vec![("threshold".into(), json!(Limit::Packets(packets)))],
             Derived::Given(_) => Vec::new(),

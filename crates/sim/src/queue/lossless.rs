@@ -14,7 +14,7 @@ use super::waiting::Waiting;
 use super::{Build, Feature, Settings};
 use crate::advice::{Advice, size};
 use crate::derived::{Derived, Environment, Longest, Values};
-use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::discipline::{Discipline, DropReason, PortContext, Queued};
 use crate::engine::contract::gate::{CLASSES, FRAME_BYTES, Gate, Stops, Thresholds, class_of};
 use crate::ids::{LinkId, PacketId};
 use crate::problem::Problem;
@@ -305,7 +305,7 @@ impl Discipline for Model {
         let packet = &cx.arena[id];
         let (ingress, size, class) = (packet.ingress, packet.size, class_of(packet.header.class));
         if !cx.take_in(ingress, class, size) {
-            return cx.drop(id);
+            return cx.drop(id, DropReason::Full);
         }
         cx.keep(size);
         self.queues[class].push(Queued { id, size });

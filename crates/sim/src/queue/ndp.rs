@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
-use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::discipline::{Discipline, DropReason, PortContext, Queued};
 use crate::engine::contract::packet::flag;
 use crate::engine::contract::rules::BufferLimit;
 use crate::ids::PacketId;
@@ -156,7 +156,7 @@ impl Model {
         if self.returns && packet.has(flag::TRIMMED) && !packet.has(flag::BOUNCED) {
             cx.bounce(id);
         } else {
-            cx.drop(id);
+            cx.drop(id, DropReason::Full);
         }
     }
 
@@ -190,7 +190,7 @@ impl Model {
             let size = cx.trim(loser, self.trimmed_bytes);
             self.enqueue_header(Queued { id: loser, size }, cx);
         } else {
-            cx.drop(loser);
+            cx.drop(loser, DropReason::Full);
         }
     }
 }

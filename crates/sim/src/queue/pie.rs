@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::advice::Unread;
-use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::discipline::{Discipline, DropReason, PortContext, Queued};
 use crate::engine::contract::rules::BufferLimit;
 use crate::ids::PacketId;
 use crate::units::{Bytes, Time};
@@ -180,11 +180,11 @@ impl Discipline for Model {
         if state.hits(cx) {
             let marks = state.pie.ecn && state.probability <= state.pie.mark_most;
             if !marks || !cx.mark(id) {
-                return cx.drop(id);
+                return cx.drop(id, DropReason::Managed);
             }
         }
         if !state.room.holds(state.waiting.len() + 1, state.waiting.bytes() + u64::from(size)) {
-            return cx.drop(id);
+            return cx.drop(id, DropReason::Full);
         }
         cx.keep(size);
         state.waiting.push(Queued { id, size });

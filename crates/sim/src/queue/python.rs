@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Build, Feature, Prototypes, Settings};
-use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::discipline::{Discipline, DropReason, PortContext, Queued};
 use crate::engine::contract::gate::CLASSES;
 use crate::engine::contract::packet::Packet;
 use crate::ids::PacketId;
@@ -147,14 +147,14 @@ impl Model {
         for act in self.acts.drain(..) {
             match act {
                 Act::Keep(packet) => cx.keep(packet.size),
-                Act::Drop(id) => cx.drop(id),
+                Act::Drop(id) => cx.drop(id, DropReason::Managed),
                 Act::Trim(id, to) => {
                     cx.trim(id, to);
                 }
                 Act::Mark(id) => {
                     cx.mark(id);
                 }
-                Act::DropWaiting(packet) => cx.drop_waiting(packet),
+                Act::DropWaiting(packet) => cx.drop_waiting(packet, DropReason::Managed),
             }
         }
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Environment, Values};
-use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::discipline::{Discipline, DropReason, PortContext, Queued};
 use crate::engine::contract::rules::Rules;
 use crate::ids::PacketId;
 use crate::problem::Problem;
@@ -232,12 +232,12 @@ impl Discipline for Model {
         if state.hits(fate, cx) {
             let hard = fate == Fate::Certain && state.hard_drop;
             if hard || !state.ecn || !cx.mark(id) {
-                return cx.drop(id);
+                return cx.drop(id, DropReason::Managed);
             }
         }
         if !state.rules.admits(cx.port, wire, size) {
             state.count = 0;
-            return cx.drop(id);
+            return cx.drop(id, DropReason::Full);
         }
         cx.keep(size);
         state.waiting.push(Queued { id, size });

@@ -10,7 +10,7 @@ use super::ecn::MarkOn;
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::advice::Unread;
-use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::discipline::{Discipline, DropReason, PortContext, Queued};
 use crate::engine::contract::rules::BufferLimit;
 use crate::ids::PacketId;
 
@@ -179,7 +179,7 @@ impl Discipline for Model {
         let wire = cx.port.wire_bytes;
         let (packets, bytes) = self.in_port(wire, cx);
         if !self.limit.holds(packets + 1, bytes + u64::from(size)) {
-            return cx.drop(id);
+            return cx.drop(id, DropReason::Full);
         }
         cx.keep(size);
         self.classes[usize::from(class)].push(Queued { id, size });
@@ -194,7 +194,7 @@ impl Discipline for Model {
     fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
         let (size, class) = self.sorted(id, cx);
         if !self.limit.holds(1, u64::from(size)) {
-            cx.drop(id);
+            cx.drop(id, DropReason::Full);
             return None;
         }
         cx.keep(size);

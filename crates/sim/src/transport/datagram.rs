@@ -118,10 +118,7 @@ impl Model {
             let mean = config.lengths.mean();
             (config, mean)
         };
-        Model {
-            configs: configs.map(with_mean),
-            senders: Ends::default(),
-        }
+        Model { configs: configs.map(with_mean), senders: Ends::default() }
     }
 
     /// Time from one packet to the next.

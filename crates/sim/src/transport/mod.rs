@@ -37,6 +37,7 @@ use crate::queue::Queue;
 use crate::random::Stream;
 use crate::register::{dispatch, register};
 use crate::topology::Fabric;
+use crate::units::Rate;
 
 /// One list: configuration and model of each transport, and the way from one to the other.
 macro_rules! transports {
@@ -87,6 +88,7 @@ macro_rules! transports {
                 fn ordered(&mut self, orders: &[Order], cx: &mut impl Host);
                 fn waiting(&self, host: NodeId) -> Option<u64>;
                 fn window(&self, id: ConnId, conn: &Conn) -> Option<u64>;
+                fn rate(&self, id: ConnId, conn: &Conn) -> Option<Rate>;
                 fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String));
             }
         }

@@ -84,11 +84,7 @@ impl Settings for PythonTransport {
     fn needs(&self) -> Needs {
         let features = [(Feature::Ecn, self.needs_marks), (Feature::Trimming, self.needs_trimming)];
         let needed = features.into_iter().filter(|(_, needed)| *needed);
-        Needs {
-            features: needed.map(|(feature, _)| feature).collect(),
-            priority: true,
-            ..Needs::default()
-        }
+        Needs { features: needed.map(|(feature, _)| feature).collect(), priority: true, ..Needs::default() }
     }
 
     /// Packets for which its code names no class have 0, which counts where ports read classes.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use flowyard_sim::engine::contract::observer::{Arrival, Observer};
+use flowyard_sim::engine::contract::observer::{Observer, PacketAt, Point, Points};
 use flowyard_sim::engine::data::plan::Agenda;
+use flowyard_sim::units::Time;
 
 use crate::common::scenarios::{flow, flows};
 use crate::common::{Run, observed, run, scenario};
@@ -13,13 +14,13 @@ use crate::common::{Run, observed, run, scenario};
 struct Came(BTreeSet<u64>);
 
 impl Observer for Came {
-    fn watches_packets(&self) -> bool {
-        true
+    fn points(&self) -> Points {
+        Points::ARRIVED
     }
 
-    fn arrived(&mut self, arrival: &Arrival) {
-        if arrival.is_last {
-            self.0.insert(u64::from(arrival.packet.header.number));
+    fn see(&mut self, _at: Time, point: &Point) {
+        if let Point::Packet(_, PacketAt { packet, is_last: true, .. }) = point {
+            self.0.insert(u64::from(packet.header.number));
         }
     }
 }

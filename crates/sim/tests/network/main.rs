@@ -15,6 +15,7 @@ mod observe;
 mod parts;
 mod permuted;
 mod pfc;
+mod points;
 mod queueing;
 mod routes;
 mod stationary;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::scenarios::{flow_over_a_line, flows};
 use crate::common::{self, US, observed, run, run_scenario, run_with, scenario};
-use flowyard_sim::engine::contract::observer::{Arrival, Observer, View};
+use flowyard_sim::engine::contract::observer::{Observer, PacketAt, Point, Points, View};
 use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::ids::{FlowId, LinkId};
@@ -352,13 +352,13 @@ impl Observer for Own {
         self.longest = self.longest.max((0..12).map(queue).max().unwrap());
     }
 
-    fn watches_packets(&self) -> bool {
-        true
+    fn points(&self) -> Points {
+        Points::ARRIVED
     }
 
-    fn arrived(&mut self, arrival: &Arrival) {
-        if arrival.is_last {
-            self.last_hops.push(arrival.packet.hops);
+    fn see(&mut self, _at: Time, point: &Point) {
+        if let Point::Packet(_, PacketAt { packet, is_last: true, .. }) = point {
+            self.last_hops.push(packet.hops);
         }
     }
 }

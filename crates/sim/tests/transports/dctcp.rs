@@ -2,7 +2,7 @@
 
 use crate::common::scenarios::{endless_incast, flow_into_a_slower_link, queue_under_tcp};
 use crate::common::{self, Run, observed, run};
-use flowyard_sim::engine::contract::observer::{Arrival, Observer, View};
+use flowyard_sim::engine::contract::observer::{Observer, PacketAt, Point, Points, View};
 use flowyard_sim::engine::contract::packet::flag;
 use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::ids::LinkId;
@@ -310,14 +310,20 @@ impl Observer for Watch {
         self.queued += u64::from(view.port(self.link).packets);
     }
 
-    fn watches_packets(&self) -> bool {
-        true
+    fn points(&self) -> Points {
+        Points::ARRIVED
     }
 
-    fn arrived(&mut self, arrival: &Arrival) {
-        if arrival.link == self.link && arrival.at >= self.from {
+    fn watches_link(&self, link: LinkId) -> bool {
+        link == self.link
+    }
+
+    fn see(&mut self, at: Time, point: &Point) {
+        if let Point::Packet(_, PacketAt { packet, .. }) = point
+            && at >= self.from
+        {
             self.packets += 1;
-            self.marked += u64::from(arrival.packet.has(flag::CE));
+            self.marked += u64::from(packet.has(flag::CE));
         }
     }
 }
@@ -401,13 +407,19 @@ fn fairness(flows: usize, seed: u64, congestion: &str) -> f64 {
 
         fn look(&mut self, _at: Time, _view: &mut View) {}
 
-        fn watches_packets(&self) -> bool {
-            true
+        fn points(&self) -> Points {
+            Points::ARRIVED
         }
 
-        fn arrived(&mut self, arrival: &Arrival) {
-            if arrival.link == LinkId(1) && arrival.at >= Time::from_us(50_000) {
-                self.0[arrival.packet.conn.index()] += 1.0;
+        fn watches_link(&self, link: LinkId) -> bool {
+            link == LinkId(1)
+        }
+
+        fn see(&mut self, at: Time, point: &Point) {
+            if let Point::Packet(_, PacketAt { packet, .. }) = point
+                && at >= Time::from_us(50_000)
+            {
+                self.0[packet.conn.index()] += 1.0;
             }
         }
     }

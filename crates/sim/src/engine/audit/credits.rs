@@ -106,7 +106,7 @@ mod tests {
             let mut engine: Engine<Setup> = Engine::new(&plan);
             let fabric = &setup.fabric;
             let mut steps = 0;
-            while engine.step().is_none() {
+            while engine.step::<false>().is_none() {
                 steps += 1;
                 let mut wrong = Vec::new();
                 audit_credits(&[&engine.net], |_| 0, |_| 0, &mut wrong);
@@ -189,7 +189,7 @@ mod tests {
         let is_first = |link: &crate::topology::Link| link.from.0 == 0;
         let first = LinkId(setup.fabric.links.iter().position(is_first).expect("a cable") as u32);
         let mut heard = Vec::new();
-        while engine.step().is_none() {
+        while engine.step::<false>().is_none() {
             let now = engine.net.now;
             let credits = &mut engine.net.control.credits;
             heard.push([SHORT, LONG].map(|class| {

@@ -34,13 +34,13 @@ fn findings(transport: &str, inject: impl FnOnce(&mut Engine<Setup>)) -> Vec<Str
     let plan = setup.plan(&scenario, Agenda::Calendar);
     let mut engine = Engine::new(&plan);
     for _ in 0..1200 {
-        assert_eq!(engine.step(), None);
+        assert_eq!(engine.step::<false>(), None);
     }
     engine.audit();
     assert_eq!(engine.violations, Vec::<String>::new(), "without a defect");
     inject(&mut engine);
     for _ in 0..5 {
-        engine.step();
+        engine.step::<false>();
     }
     engine.audit();
     engine.violations
@@ -127,7 +127,7 @@ fn catches_a_packet_at_the_wrong_gate() {
 fn catches_a_credit_that_is_lost_on_its_way() {
     let found = findings("daq", |engine| {
         while !engine.net.lose_credit() {
-            engine.step();
+            engine.step::<false>();
         }
     });
     assert_found(&found, "a credit of");
@@ -192,7 +192,7 @@ fn catches_a_flow_that_an_agent_still_remembers() {
     let found = findings(d3, |engine| {
         // Longer than anything is silent.
         while engine.net.now < Time::from_us(1000) {
-            engine.step();
+            engine.step::<false>();
         }
         let agent::Model::D3Port(port) = engine.net.agents.at(LinkId(1)) else { unreachable!() };
         port.leave_behind(FlowId(1_000_000));
@@ -221,7 +221,7 @@ fn catches_a_flow_that_keeps_its_share() {
     let found = findings("racs", |engine| {
         // Longer than anything is silent.
         while engine.net.now < Time::from_us(1000) {
-            engine.step();
+            engine.step::<false>();
         }
         let agent::Model::RacsPort(port) = engine.net.agents.at(LinkId(1)) else { unreachable!() };
         port.leave_behind(FlowId(1_000_000));
@@ -274,7 +274,7 @@ fn lists_of_pdq_become_empty() {
     while engine.net.now < Time::from_us(100_000) {
         last = flows(&engine);
         most = most.max(last);
-        assert_eq!(engine.step(), None);
+        assert_eq!(engine.step::<false>(), None);
     }
     assert!(most > 6, "{most} entries at most");
     assert_eq!((engine.flows_done, last), (12, 0));

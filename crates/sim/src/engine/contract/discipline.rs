@@ -7,9 +7,11 @@ use crate::engine::calendar::Calendar;
 use crate::engine::data::conn::Conn;
 use crate::engine::data::credit::Word;
 use crate::engine::data::deferred::Deferred;
-use crate::engine::data::event::{Event, Phase, order};
+use crate::engine::data::event::{Event, Phase, key, order};
 use crate::engine::data::gate::FlowControl;
-use crate::engine::data::packet::{Arena, flag};
+use crate::engine::data::packet::{Arena, Packet, flag};
+pub use crate::engine::data::points::DropReason;
+use crate::engine::data::points::{Point, Step};
 use crate::engine::data::port::{Losses, Port};
 use crate::engine::data::rules::Rules;
 use crate::ids::{LinkId, PacketId};
@@ -104,8 +106,11 @@ impl PortContext<'_> {
     }
 
     /// Drops a packet that is not counted in the port.
-    pub fn drop(&mut self, id: PacketId) {
+    pub fn drop(&mut self, id: PacketId, why: DropReason) {
         let packet = self.arena.remove(id);
+        if self.after.watch.is_on() {
+            self.see_leaving(Step::Dropped(why), id, &packet);
+        }
         self.losses.dropped.add(packet.size);
         let conn = &mut self.conns[packet.conn.index()];
         conn.network.drops += 1;
@@ -115,9 +120,9 @@ impl PortContext<'_> {
     }
 
     /// Drops a waiting packet, which is counted in the port.
-    pub fn drop_waiting(&mut self, packet: Queued) {
+    pub fn drop_waiting(&mut self, packet: Queued, why: DropReason) {
         self.port.quit(self.now, packet.size);
-        self.drop(packet.id);
+        self.drop(packet.id, why);
     }
 
     /// Sets the port's only timer, which must not be set yet: see [`Discipline::timer`]. Only a queue whose settings say
@@ -139,7 +144,7 @@ impl PortContext<'_> {
             let header = packet.size - u32::from(packet.header.len);
             return Some(self.trim(id, header));
         }
-        self.drop(id);
+        self.drop(id, DropReason::Full);
         None
     }
 
@@ -151,6 +156,9 @@ impl PortContext<'_> {
         self.losses.trimmed_bytes += u64::from(packet.size - size);
         packet.size = size;
         packet.flags |= flag::TRIMMED;
+        if self.after.watch.is_on() {
+            self.see(Step::Trimmed, id);
+        }
         size
     }
 
@@ -161,6 +169,10 @@ impl PortContext<'_> {
         packet.dst = self.conns[packet.conn.index()].src;
         packet.flags |= flag::BOUNCED;
         self.losses.bounced.add(packet.size);
+        let packet = *packet;
+        if self.after.watch.is_on() {
+            self.see_leaving(Step::Returned, id, &packet);
+        }
         self.after.bounced(id);
     }
 
@@ -172,8 +184,69 @@ impl PortContext<'_> {
         if capable {
             packet.flags |= flag::CE;
             self.losses.marks += 1;
+            if self.after.watch.is_on() {
+                self.see(Step::Marked, id);
+            }
         }
         capable
+    }
+}
+
+/// Points at a port, for observers.
+impl PortContext<'_> {
+    /// The place of what happens here among all events.
+    fn place(&self) -> u128 {
+        let present = || self.calendar.ties.key(self.now, self.calendar.place());
+        self.after.watch.turn.unwrap_or_else(present)
+    }
+
+    /// A packet takes a step at this port.
+    #[inline(never)]
+    pub(crate) fn see(&mut self, step: Step, id: PacketId) {
+        let place = self.place();
+        self.after.watch.step(place, step, self.link, &self.arena[id], self.conns);
+    }
+
+    /// A packet leaves the port for good, and is not on its wire.
+    #[cold]
+    fn see_leaving(&mut self, step: Step, id: PacketId, packet: &Packet) {
+        let place = self.place();
+        let watch = &mut self.after.watch;
+        watch.step(place, step, self.link, packet, self.conns);
+        watch.offered = watch.offered.filter(|&offered| offered != id);
+    }
+
+    /// The port accepts a packet and computes its departure.
+    #[inline(never)]
+    pub(crate) fn see_committed(&mut self, id: PacketId) {
+        self.see(Step::Enqueued, id);
+        let begins = self.port.free_at;
+        if begins <= self.now {
+            return self.see(Step::Started, id);
+        }
+        self.turn_at(begins);
+        self.see(Step::Started, id);
+        self.after.watch.turn = None;
+    }
+
+    /// From now on the port decides as of that time, at which its wire is free.
+    pub(crate) fn turn_at(&mut self, at: Time) {
+        self.after.watch.turn = Some(key(at, order(Phase::Departure, self.port.rank, 0)));
+    }
+
+    /// The queue has decided on a packet that it was offered: whether it has kept it.
+    #[inline(never)]
+    pub(crate) fn see_offered(&mut self) {
+        if let Some(id) = self.after.watch.offered.take() {
+            self.see(Step::Enqueued, id);
+        }
+    }
+
+    /// The port stops or resumes classes.
+    #[cold]
+    pub(crate) fn see_pause(&mut self) {
+        let place = self.place();
+        self.after.watch.note(place, Point::Pause { link: self.link, classes: self.port.paused });
     }
 }
 
@@ -181,9 +254,12 @@ impl PortContext<'_> {
     /// The transmission of a waiting packet of data begins here.
     #[inline]
     pub fn spend(&mut self, class: usize, size: u32) {
-        let place = (self.link, self.now);
+        let (place, before) = ((self.link, self.now), self.port.paused);
         if let Some(event) = self.control.credits.spend(place, (class, size), self.port) {
             self.calendar.push(event);
+        }
+        if self.port.paused != before && self.after.watch.is_on() {
+            self.see_pause();
         }
     }
 

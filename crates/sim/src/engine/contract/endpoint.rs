@@ -10,6 +10,7 @@ use crate::engine::data::event::Owner;
 use crate::engine::data::packet::Packet;
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::topology::Fabric;
+use crate::units::Rate;
 
 /// The ends of a transport's connections at all hosts of a run. A new transport implements it.
 ///
@@ -67,6 +68,12 @@ pub trait Endpoint {
 
     /// The congestion window of a connection in bytes, if it has one; for samples.
     fn window(&self, id: ConnId, conn: &Conn) -> Option<u64> {
+        let _ = (id, conn);
+        None
+    }
+
+    /// The rate at which the sender of a connection paces its packets, if it does; for observers.
+    fn rate(&self, id: ConnId, conn: &Conn) -> Option<Rate> {
         let _ = (id, conn);
         None
     }

@@ -12,6 +12,7 @@ use crate::engine::data::conn::{Conn, ReceiverEnd, SenderEnd};
 use crate::engine::data::credit::Word;
 use crate::engine::data::event::Owner;
 use crate::engine::data::packet::{Header, Packet, Record, flag};
+use crate::engine::data::ranks::{NOWHERE, Ranks};
 use crate::engine::data::telemetry::{Stamps, Telemetry};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
@@ -34,6 +35,8 @@ pub struct FakeHost {
     pub sent: Vec<Packet>,
     /// Connections that requested a turn at their port, in order.
     pub ready: Vec<ConnId>,
+    /// Those of them that are ready by rank; both hosts have one port.
+    pub ranks: Ranks,
     /// Timer events that are pending.
     pub timers: Vec<(Time, Owner, u8)>,
     /// Connections whose receiver has every byte.
@@ -66,6 +69,7 @@ impl FakeHost {
             conns: Vec::new(),
             sent: Vec::new(),
             ready: Vec::new(),
+            ranks: Ranks::default(),
             timers: Vec::new(),
             completed: Vec::new(),
             finished: Vec::new(),
@@ -110,21 +114,26 @@ impl FakeHost {
         model.start(id, Start { size, key, due: Time::NEVER }, self);
     }
 
-    /// If a connection has requested its turn, the packets that it sends now, at most so many. Time stands
-    /// still.
+    /// If a connection has requested its turn, the packets that it sends now, at most so many; if it is ready by rank, those
+    /// that its port calls in its turns. Time stands still.
     pub fn sends(&mut self, model: &mut impl Endpoint, id: ConnId, most: usize) -> Vec<Packet> {
         let mut packets = Vec::new();
         let mut more = self.ready.contains(&id);
         self.ready.retain(|other| *other != id);
         self.host = self.conns[id.index()].src;
         while more && packets.len() < most {
-            let (packet, goes_on) = model.next_packet(id, self);
+            let is_ranked = self.conns[id.index()].sender.rank_at != NOWHERE;
+            let called = if is_ranked { self.ranks.choose(&self.conns, id).unwrap_or(id) } else { id };
+            let (packet, goes_on) = model.next_packet(called, self);
             assert!(
                 packet.is_some() || !goes_on,
                 "turns without a packet would follow one another at one instant"
             );
             packets.extend(packet);
-            more = goes_on;
+            if !goes_on {
+                self.ranks.leave(&mut self.conns, called);
+            }
+            more = goes_on || called != id;
         }
         if more {
             self.ready.push(id);
@@ -303,6 +312,15 @@ impl Host for FakeHost {
         self.ready.push(id);
     }
 
+    fn ready_by(&mut self, id: ConnId, rank: u64) {
+        self.ranks.set(&mut self.conns, id, rank);
+        self.ready.push(id);
+    }
+
+    fn not_ready(&mut self, id: ConnId) {
+        self.ranks.leave(&mut self.conns, id);
+    }
+
     fn is_next(&self, _id: ConnId) -> bool {
         false
     }
@@ -335,6 +353,7 @@ impl Host for FakeHost {
 
     fn finish(&mut self, id: ConnId) {
         self.sender(id).done = true;
+        self.ranks.end(&mut self.conns, id);
         self.finished.push(id);
     }
 }

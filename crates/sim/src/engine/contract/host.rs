@@ -184,6 +184,15 @@ pub trait Host {
     /// The sender of a connection has packets to send: its port calls it in its turn.
     fn ready(&mut self, id: ConnId);
 
+    /// The same, by rank: whichever connection that is ready by rank has its turn at a port, the one with the lowest rank
+    /// there is called; among equals the one that was called last, then the one that has its turn. It stays ready until
+    /// [`next_packet`](crate::engine::contract::endpoint::Endpoint::next_packet) returns that it wants no further turn, or
+    /// [`Host::not_ready`]. A further call gives it another rank.
+    fn ready_by(&mut self, id: ConnId, rank: u64);
+
+    /// A connection that may be ready by rank has nothing to send.
+    fn not_ready(&mut self, id: ConnId);
+
     /// Whether the port calls a connection that has just become ready within this event: its wire is free, and no other
     /// connection comes before.
     fn is_next(&self, id: ConnId) -> bool;
@@ -214,8 +223,13 @@ pub trait Host {
             return false;
         }
         timer.due = Time::NEVER;
+        self.timer_fires();
         true
     }
+
+    /// The timer of this event was due. Transports call [`Host::timer_is_due`] instead.
+    #[inline]
+    fn timer_fires(&mut self) {}
 
     /// Schedules a timer event. Transports call [`Host::set_timer`] instead.
     fn push_timer(&mut self, due: Time, owner: Owner, kind: u8);

@@ -12,4 +12,4 @@ pub mod observer;
 pub mod path;
 pub mod schedule;
 
-pub use super::data::{conn, credit, event, gate, numbers, packet, paths, ring, rules, telemetry};
+pub use super::data::{conn, credit, event, gate, numbers, packet, paths, points, ring, rules, telemetry};

@@ -1,13 +1,17 @@
 //! Observers, which watch a run without taking part in it.
 //!
-//! An observer looks at the network at times of its own choosing, after all events of that instant, or sees
-//! every packet that arrives from a link. It cannot change the run: flows, links and the count of events are
-//! the same with and without it, and a run without observers has no cost for them.
+//! An observer looks at the network at times of its own choosing, after all events of that instant, or is shown points of
+//! the run that it asks for: the steps of packets, pauses, timers, windows and rates ([`Point`]). It cannot change the run:
+//! flows, links and the count of events are the same with and without it, and a run without observers has no cost for them.
+//!
+//! Points come in the order of events, whatever the mode of ports and the number of parts: a port that decides in
+//! retrospect, or computes a departure ahead of time, adds a point at its own time. Observers are therefore shown points a
+//! while after the event, and before any look at a later time. Of two points of one event the first comes first.
 
-use crate::engine::data::boundary::BoundaryPacket;
 use crate::engine::data::conn::{Conn, Counts};
 use crate::engine::data::finished::LinkCounts;
-use crate::engine::data::packet::Packet;
+use crate::engine::data::points::Seen;
+pub use crate::engine::data::points::{ConnAt, DropReason, End, PacketAt, Point, Points, Step};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 
@@ -23,21 +27,20 @@ pub trait Observer: Send {
         let _ = (at, view);
     }
 
-    /// Whether it is to be shown packets. Asked once, at the start.
-    fn watches_packets(&self) -> bool {
-        false
+    /// The points that it is to be shown: always the same.
+    fn points(&self) -> Points {
+        Points::NONE
     }
 
-    /// Whether it needs those that come out of that link: in a run of several parts it is shown no others. Asked once for
-    /// each link, at the start.
+    /// Whether it is to be shown points at that link: always the same.
     fn watches_link(&self, link: LinkId) -> bool {
         let _ = link;
         true
     }
 
-    /// A packet has come out of a link.
-    fn arrived(&mut self, arrival: &Arrival) {
-        let _ = arrival;
+    /// The run has come to a point that it asks for.
+    fn see(&mut self, at: Time, point: &Point) {
+        let _ = (at, point);
     }
 
     /// The run's controller begins to decide.
@@ -52,22 +55,6 @@ pub trait Observer: Send {
     }
 }
 
-/// A packet that has come out of a link.
-pub struct Arrival<'e> {
-    /// When its last bit came.
-    pub at: Time,
-    /// The link that it has crossed.
-    pub link: LinkId,
-    /// The packet; `hops` counts this link.
-    pub packet: &'e Packet,
-    /// Its connection; in a run of several parts its counters may be those of a later time.
-    pub conn: &'e Conn,
-    /// The flow that names the connection: the first one, if several share it.
-    pub flow: FlowId,
-    /// Whether this is the host that the packet is for.
-    pub is_last: bool,
-}
-
 /// The network at one instant.
 pub struct View<'v> {
     inside: &'v mut dyn Inside,
@@ -77,6 +64,7 @@ pub struct View<'v> {
 
 /// Queries of a view, whatever the members of the run and however many parts it has.
 pub(in crate::engine) trait Inside {
+    fn points_until(&mut self, end: Time) -> Vec<Seen>;
     fn port(&mut self, link: LinkId, at: Time) -> PortState;
     fn packets(&self) -> usize;
     fn conns(&self) -> &[Conn];
@@ -173,23 +161,16 @@ impl View<'_> {
     }
 }
 
-/// Shows a packet that has come out of a link, and is not yet counted as having crossed it. `ends` has the node where each
-/// link ends.
-#[cold]
-#[inline(never)]
-pub(in crate::engine) fn show(
-    observers: &mut [&mut dyn Observer],
-    link: LinkId,
-    BoundaryPacket { event, mut packet }: BoundaryPacket,
-    conn: &Conn,
-    flow: FlowId,
-    ends: &[NodeId],
-) {
-    packet.hops = packet.hops.wrapping_add(1);
-    let at = event.time;
-    let is_last = packet.dst == ends[link.index()];
-    let arrival = Arrival { at, link, packet: &packet, conn, flow, is_last };
-    observers.iter_mut().for_each(|observer| observer.arrived(&arrival));
+/// Shows points, in their order, to the observers that ask for them.
+pub(in crate::engine) fn show(observers: &mut [&mut dyn Observer], points: &[Seen]) {
+    for seen in points {
+        let (kind, link) = (seen.point.kind(), seen.point.link());
+        for observer in observers.iter_mut() {
+            if observer.points().has(kind) && link.is_none_or(|link| observer.watches_link(link)) {
+                observer.see(seen.at(), &seen.point);
+            }
+        }
+    }
 }
 
 /// Time of the next look of any observer.
@@ -204,6 +185,7 @@ pub(in crate::engine) fn look_by(observers: &mut [&mut dyn Observer], end: Time,
         if at > end || at == Time::NEVER {
             return;
         }
+        show(observers, &inside.points_until(at));
         for observer in observers.iter_mut().filter(|observer| observer.next_look() == at) {
             observer.look(at, &mut View { inside, at, quiet_until: end });
             assert!(observer.next_look() > at, "an observer looks once at an instant");

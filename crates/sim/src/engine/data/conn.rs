@@ -2,6 +2,7 @@
 
 use super::gate::class_of;
 use super::packet::reverse_label;
+use super::ranks::NOWHERE;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 
@@ -35,6 +36,8 @@ pub struct Conn {
     pub subflow: u8,
     /// Whether it is over: its sender is done, its packets are gone. Only timers and turns keep the slot.
     pub closed: bool,
+    /// The flow that it carried, if it is over: for observers.
+    pub(in crate::engine) carried: FlowId,
     /// Whether the slot is in use.
     pub open: bool,
     /// Of a subflow, the connection that stands for its whole flow: see [`Host::open_subflow`](crate::engine::contract::host::Host::open_subflow).
@@ -81,6 +84,8 @@ pub struct SenderEnd {
     pub(in crate::engine) ready: bool,
     /// The next one in that list.
     pub(in crate::engine) next_ready: ConnId,
+    /// Its place among those that are ready by rank: see `engine/data/ranks.rs`.
+    pub(in crate::engine) rank_at: u32,
     pub(in crate::engine) port: LinkId,
     /// The label of its packets, and their flags for a whole path.
     pub(in crate::engine) label: u32,
@@ -158,6 +163,11 @@ impl InNetwork {
 }
 
 impl Conn {
+    /// It is over: its slot is no longer that of its flow.
+    pub(in crate::engine) fn close(&mut self) {
+        (self.carried, self.flow, self.closed) = (self.flow, FlowId::NONE, true);
+    }
+
     /// A connection from one host to another of which nothing is known yet.
     pub fn between(src: NodeId, dst: NodeId) -> Conn {
         Conn {
@@ -174,6 +184,7 @@ impl Conn {
             class: 0,
             subflow: 0,
             closed: false,
+            carried: FlowId::NONE,
             open: true,
             parent: ConnId::NONE,
             via: ConnId::NONE,
@@ -285,6 +296,7 @@ impl SenderEnd {
             class: 0,
             ready: false,
             next_ready: ConnId::NONE,
+            rank_at: NOWHERE,
             port,
             label,
             path_flags: 0,

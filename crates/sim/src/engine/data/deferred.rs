@@ -2,6 +2,7 @@
 //! of it.
 
 use super::boundary::Outboxes;
+use super::points::Watch;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::traffic::dependencies::Milestone;
 
@@ -19,6 +20,8 @@ pub struct Deferred {
     pub ended: Vec<(FlowId, Milestone)>,
     /// By part of the run, packets that go there: see `engine/data/boundary.rs`. They wait for the end of a window.
     pub out: Outboxes,
+    /// Points of the run that observers are still to be shown.
+    pub watch: Watch,
 }
 
 impl Deferred {

@@ -55,6 +55,7 @@ impl<'a, M: Members> Network<'a, M> {
             conns: Vec::new(),
             free_conns: Vec::new(),
             ready: vec![ReadyList::default(); links],
+            ranks: Vec::new(),
             kicks: Vec::new(),
             after: Deferred::default(),
             remote: Remote { of: 1, ..Remote::default() },

@@ -107,6 +107,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
 
     fn finish_subflow(&mut self, id: ConnId) {
         self.sender(id).done = true;
+        self.net.end_ranked(id);
         self.net.after.gone(id);
     }
 
@@ -182,8 +183,10 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         let port = conn.port_at(self.host);
         self.net.packets_made += 1;
         let id = self.net.insert(packet);
-        self.net.note_offer(port, id);
-        self.net.offer(port, id);
+        if self.net.shows {
+            return self.net.offer_shown(port, id);
+        }
+        self.net.offer::<false>(port, id);
     }
 
     #[inline]
@@ -195,12 +198,26 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         self.net.wake(link);
     }
 
+    fn ready_by(&mut self, id: ConnId, rank: u64) {
+        self.net.rank(id, rank);
+        self.ready(id);
+    }
+
+    fn not_ready(&mut self, id: ConnId) {
+        self.net.unrank(id);
+    }
+
     #[inline]
     fn is_next(&self, id: ConnId) -> bool {
         let link = self.net.conns[id.index()].sender.port;
         let port = &self.net.egress[link.index()].port;
         let is_free = !port.serving && port.paused == 0 && port.free_at <= self.net.now;
         is_free && self.net.ready[link.index()].is_first(id)
+    }
+
+    #[inline]
+    fn timer_fires(&mut self) {
+        self.net.after.watch.fired = true;
     }
 
     fn push_timer(&mut self, due: Time, owner: Owner, kind: u8) {
@@ -263,6 +280,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
 
     fn finish(&mut self, id: ConnId) {
         self.sender(id).done = true;
+        self.net.end_ranked(id);
         self.net.after.gone(id);
         self.note_end(id, Milestone::Acked);
     }

@@ -5,6 +5,7 @@ use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::data::event::{Event, Phase, order};
 use crate::engine::data::finished::LinkCounts;
 use crate::engine::data::gate::Stops;
+use crate::engine::data::points::Step;
 use crate::engine::data::port::{Amount, Departures, Losses, Port};
 use crate::engine::data::rules::Rules;
 use crate::ids::{LinkId, PacketId};
@@ -79,19 +80,28 @@ impl<Q> Egress<Q> {
     }
 }
 
+// Functions that have `WATCHED` note points for observers if it is true. It is a parameter of the type, so that runs without
+// such observers execute no test for them: see `Engine::run`.
+
 /// Starts every transmission that was due by now, and brings the port's occupancy up to date.
 #[inline(always)]
-pub fn catch_up(queue: &mut impl Discipline, cx: &mut PortContext, now: Time) {
+pub fn catch_up<const WATCHED: bool>(queue: &mut impl Discipline, cx: &mut PortContext, now: Time) {
     while cx.port.free_at <= now && cx.port.lookahead > Time::ZERO && !queue.is_empty() {
         let at = cx.port.free_at;
         // A queue decides as it would have at that time.
         cx.now = at;
         cx.port.settle(at);
+        if WATCHED {
+            cx.turn_at(at);
+        }
         let Some(packet) = queue.dequeue(cx) else {
             debug_assert!(queue.is_empty(), "a queue that holds packets gives one");
             break;
         };
-        start(cx, packet, at);
+        start::<WATCHED>(cx, packet, at);
+    }
+    if WATCHED {
+        cx.after.watch.turn = None;
     }
     cx.now = now;
     cx.port.settle(now);
@@ -99,13 +109,16 @@ pub fn catch_up(queue: &mut impl Discipline, cx: &mut PortContext, now: Time) {
 
 /// Puts a packet that is counted in the port on its wire, which is free at that time.
 #[inline(always)]
-pub fn start(cx: &mut PortContext, packet: Queued, at: Time) {
+pub fn start<const WATCHED: bool>(cx: &mut PortContext, packet: Queued, at: Time) {
     // A packet's first port is its host's, which is never served in retrospect.
     if cx.port.lookahead == Time::ZERO && cx.arena[packet.id].ingress == LinkId::NONE {
         cx.arena[packet.id].wire_at = at;
     }
     if cx.port.stamps {
         cx.arena.stamp(packet.id, (cx.link, cx.port), at);
+    }
+    if WATCHED {
+        cx.see(Step::Started, packet.id);
     }
     cx.port.wire_bytes = packet.size;
     let (_, arrival) = cx.port.transmit(at, packet.size);
@@ -121,8 +134,14 @@ pub fn start(cx: &mut PortContext, packet: Queued, at: Time) {
 
 /// A packet comes to a port whose wire is taken.
 #[inline(always)]
-pub fn wait(queue: &mut impl Discipline, id: PacketId, cx: &mut PortContext) {
+pub fn wait<const WATCHED: bool>(queue: &mut impl Discipline, id: PacketId, cx: &mut PortContext) {
+    if WATCHED {
+        cx.after.watch.offered = Some(id);
+    }
     queue.enqueue(id, cx);
+    if WATCHED {
+        cx.see_offered();
+    }
     if !cx.port.serving && !queue.is_empty() {
         schedule_departure(cx.port, cx.calendar);
     }
@@ -131,8 +150,8 @@ pub fn wait(queue: &mut impl Discipline, id: PacketId, cx: &mut PortContext) {
 /// The same at the instant at which the wire becomes free, before it does: ties by arrival only.
 #[cold]
 #[inline(never)]
-pub fn wait_for_end(queue: &mut impl Discipline, id: PacketId, cx: &mut PortContext) {
-    wait(queue, id, cx);
+pub fn wait_for_end<const WATCHED: bool>(queue: &mut impl Discipline, id: PacketId, cx: &mut PortContext) {
+    wait::<WATCHED>(queue, id, cx);
 }
 
 /// Asks for an event when what waits must be served at the latest.

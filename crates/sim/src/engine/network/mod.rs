@@ -10,6 +10,7 @@ mod credit;
 pub mod egress;
 pub mod mailbox;
 mod pause;
+mod ranking;
 mod remote;
 mod schedule;
 mod showing;
@@ -35,7 +36,9 @@ use crate::engine::data::finished::LinkCounts;
 use crate::engine::data::gate::FlowControl;
 use crate::engine::data::packet::{Arena, Packet, Record, flag};
 use crate::engine::data::paths::Paths;
+use crate::engine::data::points::{DropReason, Step};
 use crate::engine::data::port::Tally;
+use crate::engine::data::ranks::Ranks;
 use crate::faults::packets::Picked;
 use crate::faults::timeline::LinkState;
 use crate::ids::{ConnId, LinkId, NodeId, PacketId};
@@ -65,7 +68,7 @@ pub struct Network<'a, M: Members> {
     pub(super) control_plane: Option<Box<ControlPlane<M::Controller>>>,
     /// If there is one and the run has several parts: its end in this part.
     pub(super) mailbox: Option<Box<Mailbox>>,
-    /// Whether the audit or agents inspect packets.
+    /// Whether the audit, agents or observers inspect packets.
     pub shows: bool,
     /// Record of the packet just received, and of the next one sent: see [`Host::record`](crate::engine::contract::host::Host::record).
     pub record: Record,
@@ -75,6 +78,8 @@ pub struct Network<'a, M: Members> {
     pub free_conns: Vec<ConnId>,
     /// Connections with something to send, by port.
     pub ready: Vec<ReadyList>,
+    /// Those of them that are ready by rank, by port; empty until one is.
+    pub ranks: Vec<Ranks>,
     /// Ports to serve after this event: the link is free and a connection has become ready.
     pub kicks: Vec<LinkId>,
     /// Work left for the end of the event.
@@ -144,7 +149,7 @@ impl<'a, M: Members> Network<'a, M> {
 
     /// A packet asks a port to pass: it is sent, kept, trimmed or dropped.
     #[inline(always)]
-    pub fn offer(&mut self, link: LinkId, id: PacketId) {
+    pub fn offer<const WATCHED: bool>(&mut self, link: LinkId, id: PacketId) {
         let (now, at) = (self.now, link.index());
         let (queue, mut cx) = self.at_port(link);
         let mut size = cx.arena[id].size;
@@ -160,22 +165,32 @@ impl<'a, M: Members> Network<'a, M> {
                 if rules.marks(cx.port, wire) {
                     cx.mark(id);
                 }
+                if WATCHED {
+                    cx.see_committed(id);
+                }
                 let (departure, arrival) = cx.port.transmit(now, size);
                 departures.push(departure, size);
                 cx.arrives(arrival_event(cx.port, arrival, id));
             }
             PortQueue::Serviced(queue) => {
                 if cx.port.free_at == now && cx.calendar.ends_later(cx.port.turn) {
-                    return wait_for_end(queue, id, &mut cx);
+                    return wait_for_end::<WATCHED>(queue, id, &mut cx);
                 }
-                catch_up(queue, &mut cx, now);
+                catch_up::<WATCHED>(queue, &mut cx, now);
                 if cx.port.free_at > now {
-                    return wait(queue, id, &mut cx);
+                    return wait::<WATCHED>(queue, id, &mut cx);
                 }
-                let Some(packet) = queue.pass(id, &mut cx) else {
+                if WATCHED {
+                    cx.after.watch.offered = Some(id);
+                }
+                let passed = queue.pass(id, &mut cx);
+                if WATCHED {
+                    cx.see_offered();
+                }
+                let Some(packet) = passed else {
                     return;
                 };
-                start(&mut cx, packet, now);
+                start::<WATCHED>(&mut cx, packet, now);
                 if !self.ready[at].is_empty() && !self.egress[at].port.serving {
                     schedule_departure(&mut self.egress[at].port, &mut self.calendar);
                 }
@@ -200,7 +215,7 @@ impl<'a, M: Members> Network<'a, M> {
 
     /// The wire of a host's port takes a packet that has just been made; the wire is free and nothing waits.
     #[inline]
-    pub fn put_on_wire(&mut self, link: LinkId, packet: Packet) {
+    pub fn put_on_wire<const WATCHED: bool>(&mut self, link: LinkId, packet: Packet) {
         let now = self.now;
         let more = !self.ready[link.index()].is_empty();
         if !self.picked.is_empty() {
@@ -209,16 +224,20 @@ impl<'a, M: Members> Network<'a, M> {
         self.conns[packet.conn.index()].network.begin();
         self.packets_made += 1;
         let id = self.insert(packet);
-        self.note_offer(link, id);
+        self.note_offer::<WATCHED>(link, id);
         let (_, mut cx) = self.at_port(link);
         cx.port.settle(now);
         cx.keep(packet.size);
+        if WATCHED {
+            cx.see(Step::Made, id);
+            cx.see(Step::Enqueued, id);
+        }
         if !cx.control.credits.links.is_empty()
             && let Some((class, size)) = charged(&packet)
         {
             cx.spend(class, size);
         }
-        start(&mut cx, Queued { id, size: packet.size }, now);
+        start::<WATCHED>(&mut cx, Queued { id, size: packet.size }, now);
         if more {
             schedule_departure(cx.port, cx.calendar);
         }
@@ -242,8 +261,7 @@ impl<'a, M: Members> Network<'a, M> {
             let Packet { conn, ingress, .. } = self.arena[id];
             if self.arena[id].has(flag::ROUTED) {
                 self.paths.turn(&mut self.arena[id]);
-                self.note_offer(ingress.reverse(), id);
-                self.offer(ingress.reverse(), id);
+                self.offer_again(ingress.reverse(), id);
                 continue;
             }
             // As if it had come from the receiver: where the source has chosen the path of a fat-tree, a switch as far
@@ -255,15 +273,14 @@ impl<'a, M: Members> Network<'a, M> {
                 hops += 1;
             }
             self.arena[id].hops = hops;
-            self.note_offer(ingress.reverse(), id);
-            self.offer(ingress.reverse(), id);
+            self.offer_again(ingress.reverse(), id);
         }
     }
 
     /// The time has come to serve what waits. False if the port is a host's and no packet waits there, so
     /// that transports are to be asked.
     #[inline(always)]
-    pub fn depart(&mut self, link: LinkId) -> bool {
+    pub fn depart<const WATCHED: bool>(&mut self, link: LinkId) -> bool {
         if self.egress[link.index()].port.frame_waits && self.send_frame_first(link) {
             return true;
         }
@@ -274,12 +291,12 @@ impl<'a, M: Members> Network<'a, M> {
             unreachable!("a committed port has no packets waiting");
         };
         cx.port.serving = false;
-        catch_up(queue, &mut cx, now);
+        catch_up::<WATCHED>(queue, &mut cx, now);
         if cx.port.lookahead == Time::ZERO {
             let Some(packet) = queue.dequeue(&mut cx) else {
                 return false;
             };
-            start(&mut cx, packet, now);
+            start::<WATCHED>(&mut cx, packet, now);
         }
         if more || !queue.is_empty() {
             schedule_departure(cx.port, cx.calendar);
@@ -293,13 +310,12 @@ impl<'a, M: Members> Network<'a, M> {
         if which == TICK {
             return self.tick(link);
         }
-        let now = self.now;
+        self.egress[link.index()].port.timer_set = false;
+        self.settle(link, self.now);
         let (queue, mut cx) = self.at_port(link);
         let PortQueue::Serviced(queue) = queue else {
             unreachable!("a committed port has no queue");
         };
-        cx.port.timer_set = false;
-        catch_up(queue, &mut cx, now);
         queue.timer(&mut cx);
     }
 
@@ -344,18 +360,19 @@ impl<'a, M: Members> Network<'a, M> {
     /// A link becomes so. What was to be sent before this instant is sent as the link was.
     pub fn change_link(&mut self, link: LinkId, state: LinkState) {
         let before = Time(self.now.0.saturating_sub(1));
-        let (queue, mut cx) = self.at_port(link);
-        if let PortQueue::Serviced(queue) = queue {
-            catch_up(queue, &mut cx, before);
-        }
-        cx.port.set_rate(state.rate);
-        let fault = cx.port.fault.as_mut().expect("a link that changes is known to");
+        self.settle(link, before);
+        let port = &mut self.egress[link.index()].port;
+        port.set_rate(state.rate);
+        let fault = port.fault.as_mut().expect("a link that changes is known to");
         fault.state = state;
     }
 
-    /// A packet is gone, and no queue dropped it.
-    pub fn lose(&mut self, id: PacketId) {
+    /// A packet that came or was to come by a link is gone, and no queue dropped it.
+    pub fn lose(&mut self, link: LinkId, id: PacketId, why: DropReason) {
         let packet = self.arena.remove(id);
+        if self.after.watch.is_on() {
+            self.see_packet(Step::Dropped(why), link, &packet);
+        }
         let conn = &mut self.conns[packet.conn.index()];
         conn.network.lost += 1;
         if conn.network.end(self.now) {
@@ -401,10 +418,18 @@ impl<'a, M: Members> Network<'a, M> {
 
     /// Brings a port up to date. It would have come to the same at its next event.
     pub(super) fn settle(&mut self, link: LinkId, at: Time) {
+        if self.after.watch.is_on() {
+            self.settle_as::<true>(link, at)
+        } else {
+            self.settle_as::<false>(link, at)
+        }
+    }
+
+    pub(super) fn settle_as<const WATCHED: bool>(&mut self, link: LinkId, at: Time) {
         let (queue, mut cx) = self.at_port(link);
         match queue {
             PortQueue::Committed(departures, _) => departures.settle(cx.port, at),
-            PortQueue::Serviced(queue) => catch_up(queue, &mut cx, at),
+            PortQueue::Serviced(queue) => catch_up::<WATCHED>(queue, &mut cx, at),
         }
     }
 }

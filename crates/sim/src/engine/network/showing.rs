@@ -4,26 +4,99 @@ use super::Network;
 use super::agents::AtPort;
 use super::egress::{Egress, PortQueue};
 use crate::engine::contract::agent::{AgentContext, PortAgent, PortBytes};
+use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
 use crate::engine::data::packet::{Arena, Packet};
-use crate::engine::data::port::Tally;
+use crate::engine::data::points::{ConnAt, PacketAt, Point, Step};
 use crate::ids::{FlowId, LinkId, PacketId};
+use crate::units::Time;
 
 impl<M: Members> Network<'_, M> {
     /// A packet has come to a port: for the port's agent and for an audit. To be said before [`Network::offer`].
     #[inline(always)]
-    pub fn note_offer(&mut self, link: LinkId, id: PacketId) {
+    pub fn note_offer<const WATCHED: bool>(&mut self, link: LinkId, id: PacketId) {
         if self.shows {
             let shown = self.shown_flow(id).filter(|&(_, to_receiver)| to_receiver);
-            self.show_offer(link, id, shown.map(|(flow, _)| flow));
+            self.show_offer::<WATCHED>(link, id, shown.map(|(flow, _)| flow));
+        }
+    }
+
+    /// A packet that is sent back comes to a port.
+    #[cold]
+    pub fn offer_again(&mut self, link: LinkId, id: PacketId) {
+        if self.after.watch.is_on() {
+            self.note_offer::<true>(link, id);
+            self.offer::<true>(link, id);
+        } else {
+            self.note_offer::<false>(link, id);
+            self.offer::<false>(link, id);
+        }
+    }
+
+    /// [`Network::offer`] of a packet that its host has just sent, where packets are inspected.
+    #[inline(never)]
+    pub fn offer_shown(&mut self, link: LinkId, id: PacketId) {
+        if !self.after.watch.is_on() {
+            self.note_offer::<false>(link, id);
+            return self.offer::<false>(link, id);
+        }
+        self.note_offer::<true>(link, id);
+        let (_, mut cx) = self.at_port(link);
+        cx.see(Step::Made, id);
+        self.offer::<true>(link, id);
+    }
+
+    /// The place of the present event among all events.
+    pub(in crate::engine) fn event_place(&self) -> u128 {
+        self.calendar.ties.key(self.now, self.calendar.place())
+    }
+
+    /// A packet takes a step at a link, for observers.
+    #[inline(never)]
+    pub(in crate::engine) fn see_packet(&mut self, step: Step, link: LinkId, packet: &Packet) {
+        let place = self.event_place();
+        self.after.watch.step(place, step, link, packet, &self.conns);
+    }
+
+    /// A packet comes out of a link, for observers.
+    #[inline(never)]
+    pub(in crate::engine) fn see_arrival(&mut self, link: LinkId, id: PacketId) {
+        let mut packet = self.arena[id];
+        packet.hops = packet.hops.wrapping_add(1);
+        let is_last = packet.dst == self.ends[link.index()];
+        let at = PacketAt { link, packet, conn: ConnAt::of(&self.conns, packet.conn), is_last };
+        let place = self.event_place();
+        self.after.watch.note(place, Point::Packet(Step::Arrived, at));
+    }
+
+    /// All ports that decide in retrospect come to that time.
+    pub(in crate::engine) fn settle_all(&mut self, at: Time) {
+        for link in (0..self.egress.len() as u32).map(LinkId) {
+            if self.waits(link) {
+                self.settle(link, at);
+            }
+        }
+    }
+
+    /// Whether packets wait at a port that decides in retrospect.
+    pub(in crate::engine) fn waits(&self, link: LinkId) -> bool {
+        let Egress { port, queue, .. } = &self.egress[link.index()];
+        match queue {
+            PortQueue::Serviced(queue) => port.lookahead > Time::ZERO && !queue.is_empty(),
+            PortQueue::Committed(..) => false,
         }
     }
 
     /// The same, of a packet of that flow if the agent is to be shown it.
     #[inline(always)]
-    pub(in crate::engine) fn show_offer(&mut self, link: LinkId, id: PacketId, flow: Option<FlowId>) {
+    pub(in crate::engine) fn show_offer<const WATCHED: bool>(
+        &mut self,
+        link: LinkId,
+        id: PacketId,
+        flow: Option<FlowId>,
+    ) {
         if let Some(flow) = flow {
-            self.show_packet(link, id, flow);
+            self.show_packet::<WATCHED>(link, id, flow);
         }
         if !self.tallies.is_empty() {
             self.count_offer(link, id);
@@ -33,14 +106,6 @@ impl<M: Members> Network<'_, M> {
     #[inline(never)]
     pub(in crate::engine) fn count_offer(&mut self, link: LinkId, id: PacketId) {
         self.tallies[link.index()].offered.add(self.arena[id].size);
-    }
-
-    /// Shows packets from here on.
-    pub(in crate::engine) fn watch_packets(&mut self) {
-        if self.tallies.is_empty() {
-            self.tallies = vec![Tally::default(); self.egress.len()];
-            self.shows = true;
-        }
     }
 
     /// The flow of a packet that agents are shown, one of their transport, and whether it goes to the flow's receiver.
@@ -56,9 +121,15 @@ impl<M: Members> Network<'_, M> {
 
     /// A packet to its receiver comes to a port: shows it to the port's agent.
     #[inline(never)]
-    pub(in crate::engine) fn show_packet(&mut self, link: LinkId, id: PacketId, flow: FlowId) {
+    pub(in crate::engine) fn show_packet<const WATCHED: bool>(
+        &mut self,
+        link: LinkId,
+        id: PacketId,
+        flow: FlowId,
+    ) {
         let AtPort { agent, ticking, .. } = &self.agents.ports[link.index()];
-        let bytes = if !ticking && agent.reads_bytes() { Some(self.port_bytes(link)) } else { None };
+        let bytes =
+            if !ticking && agent.reads_bytes() { Some(self.port_bytes::<WATCHED>(link)) } else { None };
         let (agent, arena, mut cx) = self.at_agent(link, flow, bytes);
         let (packet, record) = arena.with_record(id);
         agent.on_packet(packet, record, &mut cx);
@@ -76,15 +147,19 @@ impl<M: Members> Network<'_, M> {
     #[inline(never)]
     pub(in crate::engine) fn tick(&mut self, link: LinkId) {
         self.agents.ports[link.index()].ticking = false;
-        let bytes = self.port_bytes(link);
+        let bytes = if self.after.watch.is_on() {
+            self.port_bytes::<true>(link)
+        } else {
+            self.port_bytes::<false>(link)
+        };
         let (agent, _, mut cx) = self.at_agent(link, FlowId::NONE, Some(bytes));
         agent.tick(&mut cx);
     }
 
     /// Brings a port up to date, and counts its bytes.
     #[inline(never)]
-    fn port_bytes(&mut self, link: LinkId) -> PortBytes {
-        self.settle(link, self.now);
+    fn port_bytes<const WATCHED: bool>(&mut self, link: LinkId) -> PortBytes {
+        self.settle_as::<WATCHED>(link, self.now);
         let Egress { port, queue, losses, .. } = &self.egress[link.index()];
         let (waiting, sent) = match queue {
             // What waits counts as sent.

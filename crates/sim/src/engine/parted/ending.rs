@@ -147,7 +147,11 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             }
             let Some((_, at, event)) = next.filter(|(.., event)| event.time < end) else { return };
             self.counts.turns += 1;
-            self.parts[at].handle_next(Time(event.time.0 + 1));
+            let end = Time(event.time.0 + 1);
+            match self.parts[at].net.after.watch.is_on() {
+                true => self.parts[at].handle_next::<true>(end),
+                false => self.parts[at].handle_next::<false>(end),
+            };
             if self.parts[at].has_news() {
                 self.meet();
                 self.parts.iter_mut().for_each(|part| part.take_in());

@@ -1,9 +1,8 @@
 //! Between two windows: parts hand over what they have for each other, connections close, observers look.
 
 use super::*;
-use crate::engine::contract::observer::{look_by, next_look, show};
+use crate::engine::contract::observer::{Inside, look_by, next_look, show};
 use crate::engine::data::conn::InNetwork;
-use crate::ids::FlowId;
 
 impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     /// Parts hand over what they have for each other.
@@ -48,27 +47,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         self.parts[from].net.after.out.give_back(to, emptied);
     }
 
-    /// Shows the packets that have come out of links, in the order of the events of all parts.
-    pub(in crate::engine) fn show(&mut self) {
-        let mut seen = std::mem::take(&mut self.parts[0].seen);
-        self.parts[1..].iter_mut().for_each(|part| seen.append(&mut part.seen));
-        let ties = self.parts[0].net.calendar.ties;
-        seen.sort_unstable_by_key(|seen| ties.key_of(&seen.event));
-        for &seen in &seen {
-            let id = seen.packet.conn;
-            let home = &self.parts[(id.0 % self.partition.count) as usize];
-            let (conn, flow) = (&home.net.conns[id.index()], home.first_flow(id));
-            show(&mut self.observers, home.net.links.of(&seen.event), seen, conn, flow, &home.net.ends);
-        }
-        // Its memory serves the next window.
-        seen.clear();
-        self.parts[0].seen = seen;
-    }
-
     /// Closes the connections whose packets are gone in all parts.
     pub(in crate::engine) fn close(&mut self) {
-        // The slot of one that closes may pass on to another.
-        self.show();
         // The last subflow that closes may close its flow, which any part may have found over before it.
         while self.close_found() {}
     }
@@ -110,7 +90,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             } else {
                 // Counted at home from here on.
                 own.network = InNetwork::NONE;
-                (own.flow, own.closed, own.sender.done) = (FlowId::NONE, true, true);
+                own.close();
+                own.sender.done = true;
             }
             own.closing &= at != found_at;
         }
@@ -122,6 +103,12 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             self.parts.iter_mut().for_each(|part| part.net.conns[id.index()].open = false);
         }
         true
+    }
+
+    /// Shows observers the points until that time, to which all parts have come.
+    pub(in crate::engine) fn show_until(&mut self, end: Time) {
+        let points = self.points_until(end);
+        show(&mut self.observers, &points);
     }
 
     pub(in crate::engine) fn next_look(&self) -> Time {

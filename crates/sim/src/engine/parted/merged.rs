@@ -6,6 +6,7 @@ use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::observer::{Inside, PortState, delivered};
 use crate::engine::data::conn::Counts;
 use crate::engine::data::finished::{Level, LinkCounts, Totals};
+use crate::engine::data::points::{Seen, take_until};
 use crate::engine::run::AUDIT_EVERY;
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::topology::Link;
@@ -62,6 +63,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             self.audit();
         }
         self.look_until(end);
+        self.show_until(end);
         self.bring_home();
         self.parts.iter_mut().for_each(|part| part.net.now = end);
         let waits = if status == Status::Stalled { self.waits() } else { Vec::new() };
@@ -153,6 +155,17 @@ impl<M: Members> Inside for Parted<'_, '_, M> {
     fn port(&mut self, link: LinkId, at: Time) -> PortState {
         let part = self.partition.of(self.plan.parts.fabric.links[link.index()].from);
         self.parts[part].port(link, at)
+    }
+
+    fn points_until(&mut self, end: Time) -> Vec<Seen> {
+        for part in &mut self.parts {
+            if part.net.after.watch.is_on() {
+                part.net.settle_all(end);
+                part.net.after.watch.append_to(&mut self.seen);
+            }
+        }
+        let count = self.partition.count;
+        take_until(&mut self.seen, end, |id| self.parts[(id.0 % count) as usize].kept.first(id))
     }
 
     fn packets(&self) -> usize {

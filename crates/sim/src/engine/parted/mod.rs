@@ -32,6 +32,7 @@ use crate::engine::data::boundary::Partition;
 use crate::engine::data::conn::Conn;
 use crate::engine::data::finished::{Finished, Limit, PartCounts, Status};
 use crate::engine::data::plan::Plan;
+use crate::engine::data::points::Seen;
 use crate::engine::data::progress::Progress;
 use crate::engine::run::limits::{Limits, Used};
 use crate::engine::run::state::State;
@@ -52,6 +53,8 @@ pub struct Parted<'a, 'o, M: Members> {
     center: Option<Center<M::Controller>>,
     lanes: Lanes,
     observers: Vec<&'o mut dyn Observer>,
+    /// Points that they are to be shown when all parts have come to their time.
+    seen: Vec<Seen>,
     /// Flows that are to end, without those of sources that go on for ever; background does not count.
     goal: u64,
     /// Whether there are such sources.
@@ -117,6 +120,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             parts,
             center,
             observers: Vec::new(),
+            seen: Vec::new(),
             goal,
             unbounded,
             now: Time::ZERO,
@@ -139,9 +143,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     /// Adds an observer; to be called before the run.
     pub fn observe(&mut self, observer: &'o mut dyn Observer) {
-        if observer.watches_packets() {
-            self.parts.iter_mut().for_each(|part| part.watch(observer));
-        }
+        self.parts.iter_mut().for_each(|part| part.watch(observer));
         self.observers.push(observer);
     }
 
@@ -245,6 +247,9 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         }
         self.meet();
         self.control_until(self.border);
+        if !self.observers.is_empty() {
+            self.show_until(Time(self.border.0.saturating_sub(1)));
+        }
         if self.plan.audit && self.events >= self.next_audit {
             self.audit();
         }
@@ -265,6 +270,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             return None;
         }
         if self.limits.next <= quiet {
+            // What is observed counts.
+            self.show_until(self.limits.next);
             return self.look_at_limits(next);
         }
         if self.is_deadlocked(next, end) {

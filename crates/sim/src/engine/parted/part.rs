@@ -4,13 +4,10 @@
 //! starts on a link to another part leaves this one at once, with the event of its arrival; so does word to a trigger,
 //! and a connection that opens. A run that is not parted has one part, and nothing abroad.
 
-use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
-use crate::engine::contract::observer::Observer;
 use crate::engine::data::boundary::{Outboxes, Partition};
 use crate::engine::data::conn::Conn;
 use crate::engine::data::numbers::Numbers;
-use crate::engine::network::Network;
 use crate::engine::network::egress::{Egress, PortQueue};
 use crate::engine::run::Engine;
 use crate::ids::{ConnId, LinkId};
@@ -44,21 +41,12 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             }
         }
         let begins = |link: &Link| partition.of(link.from) != me as usize;
-        self.watched = vec![false; self.net.egress.len()];
         self.net.paths.join(self.plan.parts.fabric.links.iter().map(begins).collect());
         let decides_late = |egress: &Egress<M::Queue>| matches!(egress.queue, PortQueue::Serviced(..));
         let late = self.net.egress.iter().map(|egress| egress.port.remote > 0 && decides_late(egress));
         self.boundary_links =
             (0..).map(LinkId).zip(late).filter(|(_, late)| *late).map(|(link, _)| link).collect();
         self.starts.keep(partition, me);
-    }
-
-    /// Keeps the packets that an observer is to be shown.
-    pub(in crate::engine) fn watch(&mut self, observer: &dyn Observer) {
-        self.net.watch_packets();
-        for (link, watched) in self.watched.iter_mut().enumerate() {
-            *watched |= observer.watches_link(LinkId(link as u32));
-        }
     }
 
     /// When something happens next.
@@ -79,37 +67,41 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Goes so far, with what has come from other parts.
     pub(in crate::engine) fn go(&mut self, stretch: Stretch) {
         self.take_in();
+        if self.net.after.watch.is_on() { self.go_as::<true>(stretch) } else { self.go_as::<false>(stretch) }
+    }
+
+    fn go_as<const WATCHED: bool>(&mut self, stretch: Stretch) {
         match stretch {
-            Stretch::Until(end) => self.run_until(end),
-            Stretch::ToLastEnd(end) => self.run_to_last_end(end),
-            Stretch::Before(key) => self.run_before(key),
+            Stretch::Until(end) => self.run_until::<WATCHED>(end),
+            Stretch::ToLastEnd(end) => self.run_to_last_end::<WATCHED>(end),
+            Stretch::Before(key) => self.run_before::<WATCHED>(key),
         }
     }
 
     /// Handles all events before that time.
-    fn run_until(&mut self, end: Time) {
-        while self.handle_next(end) {}
+    fn run_until<const WATCHED: bool>(&mut self, end: Time) {
+        while self.handle_next::<WATCHED>(end) {}
         self.settle_boundary(end);
         self.net.tell_paths();
     }
 
     /// Handles events before that time as long as flows are open.
-    fn run_to_last_end(&mut self, end: Time) {
+    fn run_to_last_end<const WATCHED: bool>(&mut self, end: Time) {
         self.last_end = None;
         while self.has_open_flows() {
             let Some(next) = self.net.calendar.first().filter(|event| event.time < end) else { return };
             self.last_end = Some(self.net.calendar.ties.key_of(&next));
-            self.handle_next(end);
+            self.handle_next::<WATCHED>(end);
         }
     }
 
     /// Handles all events before the one with that key.
-    fn run_before(&mut self, key: u128) {
+    fn run_before<const WATCHED: bool>(&mut self, key: u128) {
         while let Some(next) = self.net.calendar.first() {
             if self.net.calendar.ties.key_of(&next) >= key {
                 return;
             }
-            self.handle_next(Time(next.time.0 + 1));
+            self.handle_next::<WATCHED>(Time(next.time.0 + 1));
         }
     }
 
@@ -120,12 +112,12 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
 
     /// Handles the next event if it comes before that time.
     #[inline(always)]
-    pub(in crate::engine) fn handle_next(&mut self, end: Time) -> bool {
-        let Some((event, hint)) = self.next_event::<true>(end) else { return false };
+    pub(in crate::engine) fn handle_next<const WATCHED: bool>(&mut self, end: Time) -> bool {
+        let Some((event, hint)) = self.next_event::<true, WATCHED>(end) else { return false };
         self.net.now = event.time;
         self.net.calendar.follow(&event);
         self.events += 1;
-        self.handle(event, hint);
+        self.handle::<WATCHED>(event, hint);
         true
     }
 
@@ -145,6 +137,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             self.kept.number(id, numbers);
         }
         self.net.agents.number(numbers);
+        self.net.after.watch.number(numbers);
         if let Some(mailbox) = &mut self.net.mailbox {
             mailbox.number(numbers);
         }
@@ -160,9 +153,13 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Ports at the boundary decide what they sent before that time.
     fn settle_boundary(&mut self, end: Time) {
         let before = Time(end.0.saturating_sub(1));
+        if self.net.after.watch.is_on() {
+            // Observers are shown what all ports have sent.
+            return self.net.settle_all(before);
+        }
         for at in 0..self.boundary_links.len() {
             let link = self.boundary_links[at];
-            if waits(&self.net, link) {
+            if self.net.waits(link) {
                 self.net.settle(link, before);
             }
         }
@@ -171,7 +168,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
 
     /// Finds when the first port at the boundary at which something waits has a free wire.
     pub(in crate::engine) fn note_undecided(&mut self) {
-        let waiting = self.boundary_links.iter().filter(|&&link| waits(&self.net, link));
+        let waiting = self.boundary_links.iter().filter(|&&link| self.net.waits(link));
         self.undecided = waiting.map(|link| self.net.egress[link.index()].port.free_at).min();
     }
 
@@ -186,14 +183,5 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         while self.net.after.take() {
             self.finish_event();
         }
-    }
-}
-
-/// Whether packets wait at a port that decides in retrospect.
-fn waits<M: Members>(net: &Network<'_, M>, link: LinkId) -> bool {
-    let Egress { port, queue, .. } = &net.egress[link.index()];
-    match queue {
-        PortQueue::Serviced(queue) => port.lookahead > Time::ZERO && !queue.is_empty(),
-        PortQueue::Committed(..) => false,
     }
 }

@@ -131,6 +131,7 @@ impl<M: Members> Engine<'_, '_, M> {
             // What is observed counts, and nothing is observed after the end.
             let at = self.limits.next;
             self.look_until(at);
+            self.show_until(at);
             self.limit = self.look_at_limits(time);
             if self.limit.is_some() {
                 self.net.now = at;

@@ -8,6 +8,7 @@ use crate::engine::contract::members::Members;
 use crate::engine::data::event::{Event, Phase, order};
 use crate::engine::data::packet::flag;
 use crate::engine::data::plan::Parts;
+use crate::engine::data::points::DropReason;
 use crate::ids::{ConnId, LinkId, PacketId};
 use crate::units::Time;
 
@@ -80,6 +81,7 @@ impl<M: Members> Engine<'_, '_, M> {
                 conn.receiver.port = answers;
             }
         }
+        self.net.move_ranked();
         // Connections that are ready at a port join the ready list of their new one.
         let waiting: Vec<Vec<ConnId>> = (0..self.net.ready.len())
             .map(|link| std::iter::from_fn(|| self.net.ready[link].pop(&mut self.net.conns)).collect())
@@ -98,14 +100,15 @@ impl<M: Members> Engine<'_, '_, M> {
             self.net.egress[link.index()].port.fault.as_mut().expect("only faulty links lose packets");
         fault.lost += 1;
         self.net.forfeit(link, id);
-        self.net.lose(id);
+        self.net.lose(link, id, DropReason::Fault);
     }
 
     /// A packet is at a node from which there is no way to its host.
     #[cold]
     pub(in crate::engine) fn lose_without_way(&mut self, id: PacketId) {
         self.net.unroutable += 1;
-        self.net.forfeit(self.net.arena[id].ingress, id);
-        self.net.lose(id);
+        let link = self.net.arena[id].ingress;
+        self.net.forfeit(link, id);
+        self.net.lose(link, id, DropReason::NoRoute);
     }
 }

@@ -14,6 +14,7 @@ impl<M: Members> Engine<'_, '_, M> {
             self.audit();
         }
         self.look_until(self.net.now);
+        self.show_until(self.net.now);
         Finished { waits, ..self.leave(status) }
     }
 

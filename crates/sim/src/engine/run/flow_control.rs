@@ -4,6 +4,7 @@ use super::Engine;
 use crate::engine::contract::members::Members;
 use crate::engine::data::event::Event;
 use crate::engine::data::gate::CLASSES;
+use crate::engine::data::points::Point;
 use crate::engine::network::egress::schedule_departure;
 use crate::ids::LinkId;
 use crate::units::Time;
@@ -18,8 +19,7 @@ impl<M: Members> Engine<'_, '_, M> {
         }
         let (link, stopped, now) = (self.net.links.of(&frame).reverse(), frame.a as u8, self.net.now);
         let stops = &mut self.net.control.pauses.stops[link.index()];
-        let port = &mut self.net.egress[link.index()].port;
-        let before = std::mem::replace(&mut port.paused, stopped);
+        let before = std::mem::replace(&mut self.net.egress[link.index()].port.paused, stopped);
         stops.pauses += u64::from((stopped & !before).count_ones());
         if before != 0 {
             stops.paused = stops.paused + (now - stops.since);
@@ -28,13 +28,17 @@ impl<M: Members> Engine<'_, '_, M> {
         for class in (0..CLASSES).filter(|class| (before ^ stopped) & 1 << class != 0) {
             stops.since_by_class[class] = now;
         }
+        if before != stopped && self.net.after.watch.is_on() {
+            self.see_pause(link);
+        }
+        let port = &mut self.net.egress[link.index()].port;
         if before & !stopped == 0 || port.serving {
             return;
         }
         if port.free_at > now {
             schedule_departure(port, &mut self.net.calendar);
         } else {
-            self.depart(link);
+            self.depart_now(link);
         }
     }
 }
@@ -50,6 +54,9 @@ impl<M: Members> Engine<'_, '_, M> {
         let stopped = credits.stopped(&credits.links[link.index()]);
         event.into_iter().for_each(|event| self.net.calendar.push(event));
         let before = std::mem::replace(&mut self.net.egress[link.index()].port.paused, stopped);
+        if before != stopped && self.net.after.watch.is_on() {
+            self.see_pause(link);
+        }
         let port = &mut self.net.egress[link.index()].port;
         if before & !stopped == 0 || port.serving {
             return;
@@ -57,7 +64,19 @@ impl<M: Members> Engine<'_, '_, M> {
         if port.free_at > now {
             schedule_departure(port, &mut self.net.calendar);
         } else {
-            self.depart(link);
+            self.depart_now(link);
         }
+    }
+
+    /// A class resumes at a port whose wire is free.
+    fn depart_now(&mut self, link: LinkId) {
+        if self.net.after.watch.is_on() { self.depart::<true>(link) } else { self.depart::<false>(link) }
+    }
+
+    /// The classes that stand still at a port have changed: for observers.
+    fn see_pause(&mut self, link: LinkId) {
+        let place = self.net.event_place();
+        let classes = self.net.egress[link.index()].port.paused;
+        self.net.after.watch.note(place, Point::Pause { link, classes });
     }
 }

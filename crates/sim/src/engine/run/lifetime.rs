@@ -75,6 +75,7 @@ impl<M: Members> Engine<'_, '_, M> {
         let id = self.net.open(conn);
         let mut cx = Cx { net: &mut self.net, transport: carrier.model, host: flow.src };
         self.transports[usize::from(carrier.model)].start(id, start, &mut cx);
+        self.see_start(id);
     }
 
     /// The measuring window ends: what the run waited for besides its flows.
@@ -158,7 +159,7 @@ impl<M: Members> Engine<'_, '_, M> {
             let (flow, parent) = (conn.flow, conn.parent);
             if parent == ConnId::NONE {
                 self.counts[flow.index()] = conn.counts();
-                (conn.flow, conn.closed) = (FlowId::NONE, true);
+                conn.close();
             } else {
                 self.close_subflow(id, parent);
             }
@@ -177,7 +178,7 @@ impl<M: Members> Engine<'_, '_, M> {
         let conn = &mut self.net.conns[id.index()];
         let subflow = Subflow::from(&*conn);
         let ended_at = conn.network.ended_at;
-        (conn.flow, conn.closed) = (FlowId::NONE, true);
+        conn.close();
         self.subflows.push(subflow);
         let whole = &mut self.net.conns[parent.index()];
         whole.add_packets(&subflow.counts);

@@ -6,7 +6,7 @@ use crate::engine::contract::host::Start;
 use crate::engine::contract::members::Members;
 use crate::engine::data::conn::Conn;
 use crate::engine::network::context::Cx;
-use crate::ids::{ConnId, FlowId};
+use crate::ids::FlowId;
 
 impl<M: Members> Engine<'_, '_, M> {
     /// A message starts on the connection of its pair, which opens with the first one. `conn` is the
@@ -37,16 +37,5 @@ impl<M: Members> Engine<'_, '_, M> {
             start,
             &mut Cx { net: &mut self.net, transport: conn.transport, host: conn.src },
         );
-    }
-
-    /// The flow that names a connection in captures: its own, or the first of those that share it.
-    pub(in crate::engine) fn first_flow(&self, id: ConnId) -> FlowId {
-        let conns = &self.net.conns;
-        let conn = &conns[id.index()];
-        let via = match conns[conn.via.index()].parent {
-            ConnId::NONE => conn.via,
-            whole => whole,
-        };
-        self.kept.first(via).unwrap_or(conn.flow)
     }
 }

@@ -21,8 +21,8 @@ use self::starts::Starts;
 use crate::engine::calendar::UNSEEN;
 use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::members::Members;
-use crate::engine::contract::observer::{Observer, show};
-use crate::engine::data::boundary::{BoundaryPacket, Partition};
+use crate::engine::contract::observer::Observer;
+use crate::engine::data::boundary::Partition;
 use crate::engine::data::conn::{Conn, Counts, Subflow};
 use crate::engine::data::event::{Event, Owner, Phase};
 use crate::engine::data::finished::{Finished, Limit, Status};
@@ -89,10 +89,6 @@ pub struct Engine<'a, 'o, M: Members> {
     pub(super) boundary_links: Vec<LinkId>,
     /// When the first of these ports at which something waits has a free wire.
     pub(super) undecided: Option<Time>,
-    /// Packets that have arrived over links since the last window, if a run in several parts has observers of packets.
-    pub(super) seen: Vec<BoundaryPacket>,
-    /// By link, whether its packets are among these.
-    pub(super) watched: Vec<bool>,
     /// Those who watch.
     pub(super) observers: Vec<&'o mut dyn Observer>,
     /// Until this time neither the end of the run nor an observer is due.
@@ -137,8 +133,6 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             last_end: None,
             boundary_links: Vec::new(),
             undecided: None,
-            seen: Vec::new(),
-            watched: Vec::new(),
             observers: Vec::new(),
             horizon: Time::ZERO,
         };
@@ -170,12 +164,23 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     }
 
     /// Runs to the end; `watch` is shown the progress now and then, and says whether to go on.
-    pub fn run(mut self, watch: &mut dyn FnMut(&Progress) -> bool) -> Finished {
+    ///
+    /// Where observers ask for points, the whole loop is another one, `WATCHED`: it alone notes points, so that no other run
+    /// tests whether to.
+    pub fn run(self, watch: &mut dyn FnMut(&Progress) -> bool) -> Finished {
+        if self.net.after.watch.is_on() { self.run_as::<true>(watch) } else { self.run_as::<false>(watch) }
+    }
+
+    #[inline(never)]
+    fn run_as<const WATCHED: bool>(mut self, watch: &mut dyn FnMut(&Progress) -> bool) -> Finished {
         let status = loop {
-            if let Some(status) = self.step() {
+            if let Some(status) = self.step::<WATCHED>() {
                 break status;
             }
             if self.events.is_multiple_of(AUDIT_EVERY) {
+                if WATCHED {
+                    self.show_until(Time(self.net.now.0.saturating_sub(1)));
+                }
                 if self.events.is_multiple_of(WATCH_EVERY) && !watch(&self.progress()) {
                     break Status::Interrupted;
                 }
@@ -190,11 +195,11 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
 
     /// Handles the next event, or says how the run has ended.
     #[inline(always)]
-    pub(super) fn step(&mut self) -> Option<Status> {
+    pub(super) fn step<const WATCHED: bool>(&mut self) -> Option<Status> {
         if self.status.is_some() {
             return self.status;
         }
-        let Some((event, hint)) = self.next_event::<false>(Time::NEVER) else {
+        let Some((event, hint)) = self.next_event::<false, WATCHED>(Time::NEVER) else {
             return Some(self.out_of_events());
         };
         if event.time > self.horizon
@@ -205,17 +210,23 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             return Some(status);
         }
         self.net.now = event.time;
+        if WATCHED {
+            self.net.calendar.follow(&event);
+        }
         self.events += 1;
-        self.handle(event, hint);
+        self.handle::<WATCHED>(event, hint);
         None
     }
 
     /// Takes the next event, `BEFORE` an end or any at all, and what has been found out about it.
     ///
     /// `BEFORE` is a parameter of the type, not an argument: closures that two callers share are not inlined, 2 to
-    /// 3 % of a run's instructions.
+    /// 3 % of a run's instructions. `WATCHED` is one for the same reason.
     #[inline(always)]
-    pub(super) fn next_event<const BEFORE: bool>(&mut self, end: Time) -> Option<(Event, u32)> {
+    pub(super) fn next_event<const BEFORE: bool, const WATCHED: bool>(
+        &mut self,
+        end: Time,
+    ) -> Option<(Event, u32)> {
         let Network { calendar, arena, egress, links, ends, conns, balancers, routes, paths, .. } =
             &mut self.net;
         let ahead: Ahead<'_, M> = Ahead { arena, egress, links, ends, conns, balancers, routes, paths };
@@ -226,15 +237,15 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
 
     /// One event.
     #[inline(always)]
-    pub(super) fn handle(&mut self, event: Event, hint: u32) {
+    pub(super) fn handle<const WATCHED: bool>(&mut self, event: Event, hint: u32) {
         match event.phase() {
-            phase if phase == Phase::Arrival as u8 => self.arrive(&event, hint),
-            phase if phase == Phase::Departure as u8 => self.depart(self.net.links.of(&event)),
-            phase if phase == Phase::Timer as u8 => self.timer(event),
+            phase if phase == Phase::Arrival as u8 => self.arrive::<WATCHED>(&event, hint),
+            phase if phase == Phase::Departure as u8 => self.depart::<WATCHED>(self.net.links.of(&event)),
+            phase if phase == Phase::Timer as u8 => self.timer::<WATCHED>(event),
             _ => self.handle_rare(event),
         }
         while let Some(link) = self.net.kicks.pop() {
-            self.serve(link);
+            self.serve::<WATCHED>(link);
         }
         while self.net.after.take() {
             self.finish_event();
@@ -275,55 +286,67 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
 
     /// A packet comes out of a link: its host receives it, or its next port gets it.
     #[inline(always)]
-    fn arrive(&mut self, event: &Event, hint: u32) {
-        if self.net.shows { self.arrive_shown(event, hint) } else { self.arrive_as::<false>(event, hint) }
+    fn arrive<const WATCHED: bool>(&mut self, event: &Event, hint: u32) {
+        if WATCHED || self.net.shows {
+            self.arrive_shown::<WATCHED>(event, hint);
+        } else {
+            self.arrive_as::<false, false>(event, hint);
+        }
     }
 
-    /// The same where an observer is shown packets: apart, so that no other run pays for it.
+    /// The same where packets are shown: apart, so that no other run pays for it.
     #[inline(never)]
-    fn arrive_shown(&mut self, event: &Event, hint: u32) {
-        self.arrive_as::<true>(event, hint);
+    fn arrive_shown<const WATCHED: bool>(&mut self, event: &Event, hint: u32) {
+        self.arrive_as::<true, WATCHED>(event, hint);
     }
 
     #[inline(always)]
-    fn arrive_as<const SHOWN: bool>(&mut self, event: &Event, hint: u32) {
+    fn arrive_as<const SHOWN: bool, const WATCHED: bool>(&mut self, event: &Event, hint: u32) {
         let (link, id) = (self.net.links.of(event), PacketId(event.a));
+        if WATCHED {
+            self.net.see_arrival(link, id);
+        }
         let shown = if SHOWN { self.show_arrival(event, hint) } else { None };
         self.net.packet_hops += 1;
         let packet = &mut self.net.arena[id];
         packet.hops = packet.hops.wrapping_add(1);
         packet.ingress = link;
         match hint {
-            HERE => self.receive(id),
+            HERE => self.receive::<WATCHED>(id),
             UNSEEN => {
                 let at = self.net.ends[link.index()];
                 if packet.dst == at {
-                    return self.receive(id);
+                    return self.receive::<WATCHED>(id);
                 }
                 match self.net.next_link(at, id, event.order) {
                     LinkId::NONE => self.lose_without_way(id),
-                    next => self.pass_on::<SHOWN>(next, id, shown),
+                    next => self.pass_on::<SHOWN, WATCHED>(next, id, shown),
                 }
             }
-            next => self.pass_on::<SHOWN>(LinkId(next), id, shown),
+            next => self.pass_on::<SHOWN, WATCHED>(LinkId(next), id, shown),
         }
     }
 
     #[inline(always)]
-    fn pass_on<const SHOWN: bool>(&mut self, next: LinkId, id: PacketId, shown: Option<FlowId>) {
+    fn pass_on<const SHOWN: bool, const WATCHED: bool>(
+        &mut self,
+        next: LinkId,
+        id: PacketId,
+        shown: Option<FlowId>,
+    ) {
         if SHOWN {
-            self.net.show_offer(next, id, shown);
+            self.net.show_offer::<WATCHED>(next, id, shown);
         }
-        self.net.offer(next, id);
+        self.net.offer::<WATCHED>(next, id);
     }
 
-    /// Shows a packet that comes out of a link to the observers, the audit and the agent that sees answers there. Its flow
+    /// Shows a packet that comes out of a link to the audit and the agent that sees answers there. Its flow
     /// if it goes to the receiver: then the agent of its next port is shown it.
     #[inline(always)]
     fn show_arrival(&mut self, event: &Event, hint: u32) -> Option<FlowId> {
         let (link, id) = (self.net.links.of(event), PacketId(event.a));
         if !self.net.tallies.is_empty() {
-            self.count_arrival(event);
+            self.net.tallies[link.index()].received += 1;
         }
         let read_answers = self.net.agents.read_answers();
         if !read_answers && hint == HERE {
@@ -336,24 +359,8 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         to_receiver.then_some(flow)
     }
 
-    #[inline(never)]
-    fn count_arrival(&mut self, event: &Event) {
-        let link = self.net.links.of(event);
-        self.net.tallies[link.index()].received += 1;
-        let packet = self.net.arena[PacketId(event.a)];
-        if self.net.remote.is_parted() {
-            if self.watched[link.index()] {
-                self.seen.push(BoundaryPacket { event: *event, packet });
-            }
-        } else if !self.observers.is_empty() {
-            let conn = &self.net.conns[packet.conn.index()];
-            let (event, flow) = (BoundaryPacket { event: *event, packet }, self.first_flow(packet.conn));
-            show(&mut self.observers, link, event, conn, flow, &self.net.ends);
-        }
-    }
-
     #[inline(always)]
-    fn receive(&mut self, id: PacketId) {
+    fn receive<const WATCHED: bool>(&mut self, id: PacketId) {
         let packet = self.net.arena.remove(id);
         if self.net.arena.has_records() {
             self.net.record = *self.net.arena.record(id);
@@ -371,6 +378,9 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             transport.at_receiver(&packet, &mut cx);
         } else {
             transport.at_sender(&packet, &mut cx);
+            if WATCHED {
+                self.see_pace(packet.conn);
+            }
         }
         if self.net.conns[packet.conn.index()].network.packets == 0 {
             self.gone(packet.conn);
@@ -379,28 +389,36 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
 
     /// The time has come to serve what waits at a port.
     #[inline(always)]
-    pub(super) fn depart(&mut self, link: LinkId) {
-        if !self.net.depart(link) {
-            self.serve(link);
+    pub(super) fn depart<const WATCHED: bool>(&mut self, link: LinkId) {
+        if !self.net.depart::<WATCHED>(link) {
+            self.serve::<WATCHED>(link);
         }
     }
 
     /// The wire of a host's port is free and no packet waits: asks the connections in their turn.
-    fn serve(&mut self, link: LinkId) {
+    fn serve<const WATCHED: bool>(&mut self, link: LinkId) {
         let port = &self.net.egress[link.index()].port;
         if port.serving || port.free_at > self.net.now {
             return;
         }
         let paused = port.paused;
-        while let Some(id) = self.net.ready[link.index()].pop_unless(&mut self.net.conns, paused) {
+        while let Some(turn) = self.net.ready[link.index()].pop_unless(&mut self.net.conns, paused) {
+            let is_ranked = self.net.is_ranked(turn);
+            let id = if is_ranked { self.net.most_urgent(link, turn, paused) } else { turn };
             let Conn { transport: index, src, .. } = self.net.conns[id.index()];
             let mut cx = Cx { net: &mut self.net, transport: index, host: src };
             let (packet, more) = self.transports[index as usize].next_packet(id, &mut cx);
-            if more {
-                self.net.ready[link.index()].push(&mut self.net.conns, id);
+            if is_ranked && !more {
+                self.net.unrank(id);
+            }
+            if more || id != turn {
+                self.net.ready[link.index()].push(&mut self.net.conns, turn);
+            }
+            if WATCHED {
+                self.see_pace(id);
             }
             if let Some(packet) = packet {
-                self.net.put_on_wire(link, packet);
+                self.net.put_on_wire::<WATCHED>(link, packet);
                 return;
             }
             // It may have ended since it asked for its turn, and its slot waited for that.
@@ -408,7 +426,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
     }
 
-    fn timer(&mut self, event: Event) {
+    fn timer<const WATCHED: bool>(&mut self, event: Event) {
         self.timers += 1;
         let (transport, owner) = (event.transport(), event.owner());
         let host = match owner {
@@ -430,7 +448,11 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             }
             Owner::Interface(link) => self.net.ends[link.index()],
         };
+        let before = self.net.after.watch.count();
         let mut cx = Cx { net: &mut self.net, transport, host };
         self.transports[transport as usize].timer(owner, event.timer_kind(), &mut cx);
+        if WATCHED {
+            self.see_timer(before, host, owner, event.timer_kind());
+        }
     }
 }

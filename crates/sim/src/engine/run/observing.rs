@@ -3,9 +3,11 @@
 use super::Engine;
 use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::members::Members;
-use crate::engine::contract::observer::{Inside, Observer, PortState, delivered, look_by, next_look};
+use crate::engine::contract::observer::{Inside, Observer, PortState, delivered, look_by, next_look, show};
 use crate::engine::data::conn::{Conn, Counts};
+use crate::engine::data::event::Owner;
 use crate::engine::data::finished::LinkCounts;
+use crate::engine::data::points::{ConnAt, End, Pace, Point, Seen, carrier};
 use crate::engine::data::progress::Progress;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
@@ -13,11 +15,23 @@ use crate::units::Time;
 impl<'o, M: Members> Engine<'_, 'o, M> {
     /// Adds an observer; to be called before the run.
     pub fn observe(&mut self, observer: &'o mut dyn Observer) {
-        if observer.watches_packets() {
-            self.net.watch_packets();
-        }
+        self.watch(observer);
         self.observers.push(observer);
         self.horizon = Time::ZERO;
+    }
+
+    /// Notes the points from now on that an observer asks for.
+    pub(in crate::engine) fn watch(&mut self, observer: &dyn Observer) {
+        let links = self.net.egress.len();
+        self.net.after.watch.ask(observer.points(), links, |link| observer.watches_link(link));
+        self.net.shows |= self.net.after.watch.is_on();
+    }
+
+    /// Shows observers the points until that time, to which the run has come.
+    #[inline(never)]
+    pub(in crate::engine) fn show_until(&mut self, end: Time) {
+        let points = self.points_until(end);
+        show(&mut self.observers, &points);
     }
 
     /// Calls each observer whose next look is due by `end`.
@@ -43,6 +57,14 @@ impl<M: Members> Inside for Engine<'_, '_, M> {
         self.net.settle(link, at);
         let egress = &self.net.egress[link.index()];
         PortState { bytes: egress.port.bytes, packets: egress.port.packets, busy: egress.busy(at) }
+    }
+
+    fn points_until(&mut self, end: Time) -> Vec<Seen> {
+        if !self.net.after.watch.is_on() {
+            return Vec::new();
+        }
+        self.net.settle_all(end);
+        self.net.after.watch.take_until(end, |id| self.kept.first(id))
     }
 
     fn packets(&self) -> usize {
@@ -99,5 +121,54 @@ impl<M: Members> Engine<'_, '_, M> {
             events: self.events,
         };
         progress.without_window(self.plan)
+    }
+}
+
+/// Points at hosts, for observers.
+impl<M: Members> Engine<'_, '_, M> {
+    /// A timer has fired if it was due; `before` is the number of points before that.
+    #[inline(never)]
+    pub(in crate::engine) fn see_timer(&mut self, before: usize, host: NodeId, owner: Owner, kind: u8) {
+        if std::mem::take(&mut self.net.after.watch.fired) {
+            let place = self.net.event_place();
+            let conn = |id| ConnAt::of(&self.net.conns, id);
+            let end = match owner {
+                Owner::Sender(id) => End::Sender(conn(id)),
+                Owner::Receiver(id) => End::Receiver(conn(id)),
+                Owner::Interface(link) => End::Interface(link),
+            };
+            self.net.after.watch.insert(before, place, Point::Timer { host, end, kind });
+        }
+        if let Owner::Sender(id) = owner {
+            self.see_pace(id);
+        }
+    }
+
+    /// Notes the window and the rate of a connection's sender, which has just acted, where they have changed.
+    #[inline(never)]
+    pub(in crate::engine) fn see_pace(&mut self, id: ConnId) {
+        let conns = &self.net.conns;
+        let id = carrier(conns, conns[id.index()].via);
+        let conn = &conns[id.index()];
+        let transport = &self.transports[usize::from(conn.transport)];
+        let now = Pace { window: transport.window(id, conn), rate: transport.rate(id, conn) };
+        let conn = ConnAt::of(conns, id);
+        let place = self.net.event_place();
+        let watch = &mut self.net.after.watch;
+        let before = watch.pace(id, now);
+        if let Some(bytes) = now.window.filter(|_| now.window != before.window) {
+            watch.note(place, Point::Window { conn, bytes });
+        }
+        if let Some(rate) = now.rate.filter(|_| now.rate != before.rate) {
+            watch.note(place, Point::Rate { conn, rate });
+        }
+    }
+
+    /// A flow starts in that slot, which another may have had.
+    pub(in crate::engine) fn see_start(&mut self, id: ConnId) {
+        if self.net.after.watch.is_on() {
+            self.net.after.watch.pace(id, Pace::default());
+            self.see_pace(id);
+        }
     }
 }

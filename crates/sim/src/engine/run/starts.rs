@@ -229,7 +229,9 @@ impl<'a> Starts<'a> {
     fn schedule_next(&mut self, schedule: &mut impl Schedule) {
         if let Some(id) = self.next_timed() {
             let flow = &self.traffic.flows[id.index()];
-            schedule.at(flow.start, Pending { kind: StartKind::Timed, host: flow.src, number: 0 });
+            // By its number flows of one instant have their order in all parts of a run.
+            let pending = Pending { kind: StartKind::Timed, host: flow.src, number: id.0 };
+            schedule.at(flow.start, pending);
         }
     }
 

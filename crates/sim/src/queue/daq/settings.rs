@@ -140,7 +140,9 @@ impl Settings for DaqPort {
     fn derived(&self, environment: &Environment, _full_packet: u64) -> Values {
         match self.rtt {
             Derived::Given(_) => Vec::new(),
-            Derived::FromNetwork => vec![("rtt".into(), json!(environment.longest.round_trip.max(Time::from_ns(1))))],
+            Derived::FromNetwork => {
+                vec![("rtt".into(), json!(environment.longest.round_trip.max(Time::from_ns(1))))]
+            }
         }
     }
 

@@ -17,7 +17,7 @@ use self::ranked::{Data, Ranked};
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Environment, Values};
-use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::discipline::{Discipline, DropReason, PortContext, Queued};
 use crate::engine::contract::packet::flag;
 use crate::engine::contract::rules::Rules;
 use crate::ids::PacketId;
@@ -120,7 +120,7 @@ impl Model {
     fn make_room(&mut self, rank: Option<u64>, size: u32, cx: &mut PortContext) -> bool {
         while !self.admits(size, cx) {
             let Some(worst) = self.data.pop_behind(rank) else { return false };
-            cx.drop_waiting(worst);
+            cx.drop_waiting(worst, DropReason::Displaced);
         }
         true
     }
@@ -133,7 +133,7 @@ impl Discipline for Model {
         let (size, conn, dst) = (packet.size, packet.conn, packet.dst);
         let rank = (!packet.has(flag::CONTROL)).then_some(packet.header.ack);
         if !self.admits(size, cx) && !self.make_room(rank, size, cx) {
-            return cx.drop(id);
+            return cx.drop(id, DropReason::Full);
         }
         cx.keep(size);
         match rank {
@@ -147,7 +147,7 @@ impl Discipline for Model {
     fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
         let size = cx.arena[id].size;
         if !self.admits(size, cx) {
-            cx.drop(id);
+            cx.drop(id, DropReason::Full);
             return None;
         }
         cx.keep(size);

@@ -195,11 +195,7 @@ const DRAIN: u8 = 1;
 
 impl Model {
     pub(super) fn new(configs: Configs<Central>) -> Model {
-        Model {
-            senders: Ends::default(),
-            queues: Queues::new(configs.ports().hosts),
-            configs,
-        }
+        Model { senders: Ends::default(), queues: Queues::new(configs.ports().hosts), configs }
     }
 
     /// A flow of this host requests the turn at the port of all of them, if a granted packet or a queue with

@@ -161,7 +161,10 @@ impl Settings for Daq {
             values.push(("initial_window".into(), json!(window)));
         }
         if self.target_queue == Derived::FromNetwork {
-            values.push(("target_queue".into(), json!(Bytes(environment.longest.bdp.saturating_mul(4).min(MOST)))));
+            values.push((
+                "target_queue".into(),
+                json!(Bytes(environment.longest.bdp.saturating_mul(4).min(MOST))),
+            ));
         }
         if self.control_timeout == Derived::FromNetwork {
             let timeout = environment.longest.round_trips(10).max(CONTROL_TIMEOUT_LEAST);

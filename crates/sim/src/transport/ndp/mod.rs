@@ -29,8 +29,8 @@ use crate::engine::contract::host::{Host, Start};
 use crate::engine::contract::packet::Packet;
 use crate::ids::{ConnId, LinkId};
 use crate::problem::Problem;
-use crate::queue::ndp::NdpPort;
 use crate::queue::Feature;
+use crate::queue::ndp::NdpPort;
 use crate::random::Purpose;
 use crate::units::{Bytes, Time};
 

@@ -188,6 +188,10 @@ impl<S: Scheme> Endpoint for Model<S> {
         self.senders.at(id, cx).on_timer(id, kind, config, cx);
     }
 
+    fn rate(&self, id: ConnId, _conn: &Conn) -> Option<Rate> {
+        Some(self.senders.get(id).rate())
+    }
+
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
         audit_ends(conns, (&self.senders, Sender::audit), (&self.receivers, Receiver::received), found);
     }

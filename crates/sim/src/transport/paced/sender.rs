@@ -10,7 +10,7 @@ use crate::ids::ConnId;
 use crate::transport::rtt::Rtt;
 use crate::transport::sent::{SentList, State};
 use crate::transport::source::{Next, PlainFlow, Source};
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// The sender of one flow.
 #[derive(Clone, Debug, Default)]
@@ -138,6 +138,11 @@ impl<S: Scheme> Sender<S> {
     fn timeout(&self, pacing: &Pacing) -> Time {
         let timeout = self.rtt.timeout(Time::ZERO).unwrap_or(pacing.rto_min).max(pacing.rto_min);
         Time(timeout.0.saturating_mul(1 << self.silent.min(30))).min(pacing.rto_max)
+    }
+
+    /// The rate that switches gave: for observers.
+    pub fn rate(&self) -> Rate {
+        Rate(self.rate)
     }
 
     /// Switches give another rate, or the same.

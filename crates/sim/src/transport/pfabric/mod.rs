@@ -4,8 +4,8 @@
 //! Source: Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013, section 4.2
 //! (rate control); numbers and points that the paper leaves open after a public simulator of it
 //! (NetSys/simulator) and ns-2 (PIAS-NS2), each named where it applies. The port is `queue/pfabric.rs`,
-//! `sender` the sending end; the receiving end is in this file, and so is the state that connections of one
-//! host share: the order in which the host's link serves them.
+//! `sender` the sending end; the receiving end is in this file. In which order a host's link serves its
+//! connections is up to its port (`Host::ready_by`).
 
 pub mod sender;
 
@@ -26,8 +26,8 @@ use crate::engine::contract::host::{Host, Start};
 use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::problem::Problem;
-use crate::queue::pfabric::PfabricPort;
 use crate::queue::Feature;
+use crate::queue::pfabric::PfabricPort;
 use crate::units::{Bytes, Time};
 
 /// pFabric. Windows and timeout have to fit the network, from which they follow unless they are given.
@@ -233,76 +233,31 @@ pub struct Model {
     configs: Configs<Pfabric>,
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
-    /// By host, the connections that may send, among others that could until lately; each of the first also waits for
-    /// its turn at its port.
-    eager: Vec<Vec<ConnId>>,
-    /// By port of a host, the connection that sent last; [`ConnId::NONE`] if it is done.
-    last: Vec<ConnId>,
 }
 
 impl Model {
     pub(super) fn new(configs: Configs<Pfabric>) -> Model {
-        Model {
-            eager: vec![Vec::new(); configs.ports().hosts],
-            last: vec![ConnId::NONE; configs.ports().links],
-            configs,
-            senders: Ends::default(),
-            receivers: Ends::default(),
-        }
+        Model { configs, senders: Ends::default(), receivers: Ends::default() }
     }
 
-    /// Something has happened to a sender: if it may send, it waits for the wire or fills its host's port; if it is done,
-    /// it is forgotten.
+    /// Something has happened to a sender: if it may send, it waits for the wire or fills its host's port. Among those of a
+    /// port that wait the one that lacks least goes first; among equals the one that sent last, as a port goes on with the
+    /// flow that came first.
     fn settle(&mut self, id: ConnId, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
         let sender = self.senders.at(id, cx);
-        if config.host_order == HostOrder::Port {
-            while sender.may_send() {
-                let packet = sender.next_packet(id, config, cx);
-                cx.hand_over(packet);
+        match config.host_order {
+            HostOrder::Port => {
+                while sender.may_send() {
+                    let packet = sender.next_packet(id, config, cx);
+                    cx.hand_over(packet);
+                }
             }
-            return;
+            HostOrder::Shortest if sender.may_send() => cx.ready_by(id, sender.left()),
+            HostOrder::Shortest => cx.not_ready(id),
+            HostOrder::Turns if sender.may_send() => cx.ready(id),
+            HostOrder::Turns => {}
         }
-        if sender.may_send() {
-            if !std::mem::replace(&mut sender.eager, true) {
-                self.eager[cx.host().index()].push(id);
-            }
-            cx.ready(id);
-        } else if sender.is_done() {
-            if std::mem::take(&mut sender.eager) {
-                self.eager[cx.host().index()].retain(|&other| other != id);
-            }
-            let last = &mut self.last[cx.port(id).index()];
-            if *last == id {
-                // Its slot passes on to another flow.
-                *last = ConnId::NONE;
-            }
-        }
-    }
-
-    /// The connection that lacks least among those that may send by the port at which it is this one's turn; among
-    /// equals the one that sent last, as a port goes on with the flow that came first.
-    fn most_urgent(&mut self, id: ConnId, cx: &impl Host) -> ConnId {
-        let src_port = cx.port(id);
-        let last = self.last[src_port.index()];
-        let eager = &mut self.eager[cx.host().index()];
-        let (mut best, mut least, mut at) = (id, self.senders.at(id, cx).left(), 0);
-        while at < eager.len() {
-            let other = eager[at];
-            let sender = self.senders.at(other, cx);
-            if !sender.may_send() {
-                sender.eager = false;
-                eager.swap_remove(at);
-                continue;
-            }
-            let left = sender.left();
-            if (left < least || left == least && other == last) && cx.port(other) == src_port {
-                (best, least) = (other, left);
-            }
-            at += 1;
-        }
-        self.last[src_port.index()] = best;
-        best
     }
 }
 
@@ -330,21 +285,15 @@ impl Endpoint for Model {
         self.settle(packet.conn, cx);
     }
 
-    /// A connection that has its turn leaves it to the most urgent one of its port, and goes on waiting.
     #[inline]
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
-        if !self.senders.at(id, cx).may_send() {
+        let config = self.configs.of(cx.conn(id));
+        let sender = self.senders.at(id, cx);
+        if !sender.may_send() {
             return (None, false);
         }
-        let order = self.configs.of(cx.conn(id)).host_order;
-        let chosen = match order {
-            HostOrder::Shortest => self.most_urgent(id, cx),
-            HostOrder::Turns => id,
-            HostOrder::Port => unreachable!("no connection of these waits for its turn"),
-        };
-        let config = self.configs.of(cx.conn(chosen));
-        let packet = self.senders.at(chosen, cx).next_packet(chosen, config, cx);
-        (Some(packet), self.senders.at(id, cx).may_send())
+        let packet = sender.next_packet(id, config, cx);
+        (Some(packet), sender.may_send())
     }
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {

@@ -31,8 +31,6 @@ pub struct Sender {
     silent: u32,
     probing: bool,
     timer: Timer,
-    /// Whether the host has it among those that may send: the model's.
-    pub(super) eager: bool,
 }
 
 impl Sender {

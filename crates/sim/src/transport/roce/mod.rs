@@ -27,9 +27,9 @@ use crate::engine::contract::host::{Host, Start};
 use crate::engine::contract::packet::Packet;
 use crate::ids::ConnId;
 use crate::problem::{Problem, within};
-use crate::queue::lossless::Lossless;
 use crate::queue::Feature;
-use crate::units::{Bytes, Time};
+use crate::queue::lossless::Lossless;
+use crate::units::{Bytes, Rate, Time};
 
 /// RoCEv2 with a congestion control of one's choice: go-back-N, and packets sent one by one at a rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -236,6 +236,10 @@ impl<C: Begin> Endpoint for Connections<C> {
 
     fn window(&self, id: ConnId, _conn: &Conn) -> Option<u64> {
         self.senders.get(id).window()
+    }
+
+    fn rate(&self, id: ConnId, _conn: &Conn) -> Option<Rate> {
+        self.senders.get(id).rate()
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {

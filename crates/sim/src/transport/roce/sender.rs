@@ -80,6 +80,12 @@ impl<C: Begin> Sender<C> {
         self.control.as_ref().and_then(Control::window)
     }
 
+    /// The control's rate, unless the port alone limits it: for observers.
+    pub fn rate(&self) -> Option<Rate> {
+        let rate = self.control.as_ref().map(Control::rate).filter(|rate| rate.is_finite());
+        rate.map(|rate| Rate(rate.round() as u64))
+    }
+
     /// The bytes before a packet.
     #[inline]
     fn offset(&self, number: u32) -> u64 {

@@ -136,6 +136,10 @@ impl Endpoint for Model {
         Some(self.senders.get(id).0.cwnd())
     }
 
+    fn rate(&self, id: ConnId, _conn: &Conn) -> Option<crate::units::Rate> {
+        self.senders.get(id).0.rate()
+    }
+
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
         for (id, conn) in conns.iter().filter(|(id, conn)| conn.via == *id && conn.accepted()) {
             audit_ranges(*id, conn, self.receivers.get(*id).received(), found);

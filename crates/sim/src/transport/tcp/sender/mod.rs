@@ -16,7 +16,7 @@ use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::transport::rtt::Rtt;
 use crate::transport::source::{Next, Source};
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// The retransmission timer.
 pub const RETRANSMIT: u8 = 0;
@@ -141,6 +141,11 @@ impl Sender {
     /// The congestion window in bytes.
     pub fn cwnd(&self) -> u64 {
         self.control.cwnd(&self.window)
+    }
+
+    /// The rate at which the congestion control paces, if it does: for observers.
+    pub fn rate(&self) -> Option<Rate> {
+        self.control.pacing_rate()
     }
 
     /// Whether the handshake is over.
