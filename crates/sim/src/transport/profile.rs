@@ -169,8 +169,8 @@ mod tests {
         for document in [
             json!({ "ndp": { "mtu": "65B", "mtu_includes_header": true, "header_bytes": "1000B" } }),
             json!({ "datagram": { "lengths": { "fixed": "1B" }, "header_bytes": "1000B" } }),
-            json!({ "datagram": { "lengths": "endless" } }),
-            json!({ "central": { "lengths": "endless" } }),
+            json!({ "datagram": { "lengths": { "endless": {} } } }),
+            json!({ "central": { "lengths": { "endless": {} } } }),
             json!({ "tcp": { "mss": "65000B", "receive_window": "1B", "header_bytes": "0B" } }),
             json!({ "mptcp": { "send_buffer": "1B", "tcp": { "mss": "65000B", "receive_window": "1B" } } }),
             json!({ "pfabric": { "max_window": 1, "initial_window": 2 } }),
