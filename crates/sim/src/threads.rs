@@ -199,8 +199,8 @@ mod tests {
         Threads(3).lead(&task, &mut |all| all());
     }
 
-    /// Two runs of two threads each, in which the one that leads, or the other, fails while the other run has failed and
-    /// nobody has asked why.
+    /// Two runs of two threads each, in which the one that leads, or the other, fails. Both runs have failed before the text
+    /// of either is taken.
     #[test]
     fn a_panic_belongs_to_its_own_run() {
         let before = panic::take_hook();

@@ -88,7 +88,7 @@ fn fields_for_flows_that_there_are_none_of() {
     }
 }
 
-/// What happens to late flows, and an order of deadlines, where no flow has one.
+/// Treatment of late flows, and an order of deadlines, where no flow has one.
 #[test]
 fn fields_for_deadlines_that_there_are_none_of() {
     let flow = "[[traffic]]\nname = \"a\"\nmatrix.pairs = [[0, 1]]";

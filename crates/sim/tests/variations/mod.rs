@@ -304,7 +304,7 @@ fn networks() -> Vec<Choice> {
     ]
 }
 
-/// What fails.
+/// Places of faults.
 fn faults() -> Vec<Choice> {
     let golden = "fat-tree-ndp-faults";
     let lost = json!([{"traffic": "permutation", "flow": 0, "numbers": [1, 3]}]);
