@@ -381,7 +381,7 @@ def read_table(path: Path) -> Table:
     """
     try:
         run_files.require_both_ends(path)
-        return Table.of_file(path)
+        return Table.read(path)
     except OSError as error:
         raise UserError(f"{path}: not a table that can be read ({error.strerror or error})") from None
 

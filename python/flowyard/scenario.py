@@ -379,7 +379,7 @@ class FatTree(Model):
     _tag = "fat-tree"
 
     k: int = 8
-    """Ports of a switch; an even number. At least 2, at most 64."""
+    """Ports of a switch; an even number. At least 2, at most 128."""
 
     levels: int = 3
     """Levels of switches: FT(k, levels), with 2 (k/2)^levels hosts. At least 1, at most 16."""

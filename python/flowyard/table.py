@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from flowyard import _native
 
 
+# Of a file whose ends are whole.
+OVERWRITTEN = "what is in it was overwritten"
+
+
 def read_frame(
     path: Path, columns: Sequence[str] | None = None, if_there: Sequence[str] = ()
 ) -> "pl.DataFrame":
@@ -49,10 +53,10 @@ def read_frame(
                 columns = [*columns, *(name for name in if_there if name in known)]
             return pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
     except pl.exceptions.PolarsError as error:
-        why = str(error).partition("\n")[0]
+        why = OVERWRITTEN if "zstd error" in str(error) else str(error).partition("\n")[0]
     except pl.exceptions.PanicException:
         # polars checks both ends of a file, and takes what is between them as it is.
-        why = "what is in it was overwritten"
+        why = OVERWRITTEN
     except OSError as error:
         why = error.strerror or str(error)
     raise UserError(f"{path}: not a table that can be read ({why})")
@@ -80,8 +84,8 @@ class Table(Displayed):
         self._file = file
 
     @classmethod
-    def of_file(cls, path: Path) -> "Table":
-        """The table in a Parquet file, which is read when it is first used: then a damaged one raises a UserError."""
+    def read(cls, path: Path) -> "Table":
+        """The table in a Parquet file, which is read when it is first used: a damaged one raises a UserError then."""
         return cls(None, path)
 
     @cached_property
