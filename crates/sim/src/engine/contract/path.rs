@@ -3,11 +3,15 @@
 //! A balancer chooses at each node as the packet is there, or leaves that to the source: as a label from which each switch
 //! reads its choice, or as a whole path (`paths.rs`), on any topology, longer than the shortest too. The balancers
 //! themselves are in `balancer/`.
+//!
+//! One that looks at its ports returns [`LOOK`] and is shown their state as of now ([`PortLoad`]): bytes that wait there, the
+//! same in both modes of ports. What it has sent by a port lately it counts itself, as it chooses ([`RateEstimator`]), so that
+//! no departure need be an event.
 
 use crate::engine::data::paths::Paths;
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::routing::Routes;
-use crate::units::Time;
+use crate::units::{Rate, SECOND, Time};
 
 /// A packet that has a choice.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +26,71 @@ pub struct Hop {
     pub ticket: u64,
     /// How many next hops there are.
     pub count: u32,
+    /// Bytes of the packet on the wire; 0 where the port of a host's connection is chosen.
+    pub size: u32,
+}
+
+/// The choice of a balancer that first has to see the ports: see [`Choose::choose_by_load`].
+pub const LOOK: u32 = u32::MAX;
+
+/// The port of a next hop at the instant of a choice, without the packet that is to choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortLoad {
+    /// Bytes that wait, without the packet on the wire.
+    pub waiting: u64,
+    /// Bytes of the packet on the wire, 0 if there is none.
+    pub wire: u32,
+    /// Present rate of the link.
+    pub rate: Rate,
+    /// The classes that stand still, a bit each.
+    pub paused: u8,
+}
+
+/// How a [`RateEstimator`] forgets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forgetting {
+    /// Time from one reduction to the next, the first one after time zero.
+    pub interval: Time,
+    /// The share by which each reduces the bytes, above 0 and below 1.
+    pub share: f64,
+}
+
+/// Discounting rate estimator of one port (DRE; Alizadeh et al., "CONGA", SIGCOMM 2014, section 3.2): packets add their bytes
+/// as they are sent, and at each interval the bytes are reduced by a share. At a steady rate they are those of an interval
+/// divided by the share.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RateEstimator {
+    bytes: f64,
+    /// Reductions so far.
+    reduced: u64,
+}
+
+impl RateEstimator {
+    /// A packet of so many bytes is sent now.
+    pub fn add(&mut self, bytes: u32, now: Time, forgetting: Forgetting) {
+        self.bytes = self.bytes(now, forgetting) + f64::from(bytes);
+    }
+
+    /// The bytes now.
+    pub fn bytes(&mut self, now: Time, Forgetting { interval, share }: Forgetting) -> f64 {
+        let due = now.0 / interval.0;
+        // Less than a byte is nothing, so that a long silence takes few steps.
+        while self.reduced < due && self.bytes >= 1.0 {
+            self.bytes *= 1.0 - share;
+            self.reduced += 1;
+        }
+        if self.reduced < due {
+            (self.bytes, self.reduced) = (0.0, due);
+        }
+        self.bytes
+    }
+
+    /// The share of a link's rate that the bytes stand for; bursts exceed 1.
+    pub fn utilisation(&mut self, now: Time, forgetting: Forgetting, rate: Rate) -> f64 {
+        let Forgetting { interval, share } = forgetting;
+        let at_rate = rate.0 as f64 / 8.0 * interval.0 as f64 / SECOND as f64 / share;
+        self.bytes(now, forgetting) / at_rate
+    }
 }
 
 /// Input of a source's choice of the path of a packet.
@@ -78,8 +147,15 @@ pub struct Opening<'a> {
 
 /// The state of a balancer at all nodes: what a researcher writes.
 pub trait Choose {
-    /// Which of `hop.count` next hops the packet takes, now that it is there.
+    /// Which of `hop.count` next hops the packet takes, now that it is there; or [`LOOK`].
     fn choose(&mut self, hop: Hop, now: Time) -> u32;
+
+    /// The choice of a balancer that looks at the ports of all next hops, in their order. Where the port of a host's
+    /// connection is chosen, all are shown as idle.
+    fn choose_by_load(&mut self, hop: Hop, now: Time, loads: &[PortLoad]) -> u32 {
+        let _ = (hop, now, loads);
+        unreachable!("this balancer does not look at ports");
+    }
 
     /// Result of [`Choose::choose`], if it is known before the packet is there. It spares the engine a wait for memory.
     #[inline]
@@ -134,5 +210,43 @@ impl<T: Stateless> Choose for T {
     #[inline(always)]
     fn foresee(&self, hop: Hop) -> Option<u32> {
         Some(self.pick(hop))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half is forgotten each 16 us: of 1000 B sent at 1 us 500 are left at 16 us; with 500 more at 17 us there are 1000, and at
+    /// 48 us, after two more reductions, 250. A link of 1 Gbps sends 2000 B in an interval, which stand for 4000.
+    #[test]
+    fn an_estimator_forgets_by_halves() {
+        let (us, half) = (Time::from_us, Forgetting { interval: Time::from_us(16), share: 0.5 });
+        let mut port = RateEstimator::default();
+        port.add(1000, us(1), half);
+        assert_eq!(port.bytes(Time(us(16).0 - 1), half), 1000.0);
+        assert_eq!(port.bytes(us(16), half), 500.0);
+        port.add(500, us(17), half);
+        assert_eq!(port.bytes(us(31), half), 1000.0);
+        assert_eq!(port.bytes(us(48), half), 250.0);
+        assert_eq!(port.utilisation(us(48), half, Rate(1_000_000_000)), 0.0625);
+        // A reading forgets nothing by itself, and a long silence everything.
+        assert_eq!(port.bytes(us(48), half), 250.0);
+        assert_eq!(port.bytes(Time(u64::MAX - 1), half), 0.0);
+        port.add(700, Time(u64::MAX - 1), half);
+        assert_eq!(port.bytes(Time(u64::MAX - 1), half), 700.0);
+    }
+
+    /// At a steady 1 Gbps 2000 B come in an interval: x + 2000 B, reduced by a tenth, are x = 18000 B, nine tenths of the 20000 B
+    /// that stand for the rate. Packets of 1500 B are one or two in an interval.
+    #[test]
+    fn a_steady_rate_is_found() {
+        let forgetting = Forgetting { interval: Time::from_us(16), share: 0.1 };
+        let mut port = RateEstimator::default();
+        for packet in 0..1000 {
+            port.add(1500, Time::from_us(12 * packet), forgetting);
+        }
+        let found = port.utilisation(Time::from_us(12_000), forgetting, Rate(1_000_000_000));
+        assert!((found - 0.9).abs() < 0.05, "{found}");
     }
 }

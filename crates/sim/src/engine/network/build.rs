@@ -71,6 +71,7 @@ impl<'a, M: Members> Network<'a, M> {
             seed,
             replica,
             balancers: parts.members.balancers(fabric, seed, replica),
+            loads: Vec::new(),
             paths: Paths::default(),
             routes: parts.routes,
             whole: parts.routes,

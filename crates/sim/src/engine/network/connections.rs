@@ -1,9 +1,10 @@
 //! Connections and their paths: slots, the ports by which hosts send, and the whole paths that sources have chosen.
 
 use super::Network;
+use super::looking::idle;
 use crate::engine::contract::controller::{Act, Order, Placed};
 use crate::engine::contract::members::Members;
-use crate::engine::contract::path::{Choose, Hop, Opening};
+use crate::engine::contract::path::{Choose, Hop, LOOK, Opening};
 use crate::engine::data::conn::Conn;
 use crate::engine::data::packet::reverse_label;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
@@ -64,11 +65,17 @@ impl<M: Members> Network<'_, M> {
                 [] => whole.next_hops(at, to),
                 hops => hops,
             };
-            let hop = Hop { at, label, hops: 0, ticket: u64::from(label), count: hops.len() as u32 };
+            let count = hops.len() as u32;
+            let hop = Hop { at, label, hops: 0, ticket: u64::from(label), count, size: 0 };
             if let [only] = hops {
                 return *only;
             }
-            hops[self.balancers[balancer as usize].choose(hop, self.now) as usize]
+            let balancer = &mut self.balancers[balancer as usize];
+            let choice = match balancer.choose(hop, self.now) {
+                LOOK => balancer.choose_by_load(hop, self.now, &idle(hops, &self.egress)),
+                choice => choice,
+            };
+            hops[choice as usize]
         };
         (choose(src, dst, label), choose(dst, src, reverse_label(label)))
     }

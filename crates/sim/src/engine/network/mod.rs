@@ -8,6 +8,7 @@ pub mod context;
 pub mod control_plane;
 mod credit;
 pub mod egress;
+mod looking;
 pub mod mailbox;
 mod pause;
 mod ranking;
@@ -26,7 +27,7 @@ use crate::engine::calendar::Calendar;
 use crate::engine::contract::agent::TICK;
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::contract::members::Members;
-use crate::engine::contract::path::{Choose, Hop};
+use crate::engine::contract::path::{Choose, Hop, PortLoad};
 use crate::engine::data::boundary::Remote;
 use crate::engine::data::conn::{Conn, ReadyList};
 use crate::engine::data::credit::charged;
@@ -109,6 +110,8 @@ pub struct Network<'a, M: Members> {
     /// Number of the repetition.
     pub replica: u64,
     pub(super) balancers: Vec<M::Balancer>,
+    /// Memory for what a balancer that looks at ports is shown.
+    loads: Vec<PortLoad>,
     pub(super) routes: &'a Routes,
     /// Whole paths that sources have chosen.
     pub(super) paths: Paths,
@@ -126,15 +129,21 @@ impl<'a, M: Members> Network<'a, M> {
         if packet.has(flag::ROUTED) {
             return self.paths.next_at(at, packet, packet.hops, &self.ends);
         }
-        let Packet { dst, label, hops, balancer, .. } = *packet;
-        let next_hops = self.routes.next_hops(at, dst);
+        let Packet { dst, label, hops, balancer, size, .. } = *packet;
+        let routes = self.routes;
+        let next_hops = routes.next_hops(at, dst);
         match next_hops {
             [only] => return *only,
             [] => return LinkId::NONE,
             _ => {}
         }
-        let hop = Hop { at, label, hops, ticket, count: next_hops.len() as u32 };
-        next_hops[self.balancers[balancer as usize].choose(hop, self.now) as usize]
+        let hop = Hop { at, label, hops, ticket, count: next_hops.len() as u32, size };
+        let choice = self.balancers[balancer as usize].choose(hop, self.now);
+        // The test of the bounds is also that for one that looks at ports.
+        match next_hops.get(choice as usize) {
+            Some(&next) => next,
+            None => self.choose_by_load(hop, balancer, next_hops),
+        }
     }
 
     /// Puts a packet that a host has made into the arena, with what it carries.

@@ -1,0 +1,194 @@
+//! Balancers that look at ports: the state of the ports of a packet's next hops, as of now.
+
+use super::Network;
+use super::egress::{Egress, PortQueue};
+use crate::engine::contract::members::Members;
+use crate::engine::contract::path::{Choose, Hop, PortLoad};
+use crate::ids::LinkId;
+
+impl<M: Members> Network<'_, M> {
+    /// The next link that a balancer chooses that looks at the ports of all next hops.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn choose_by_load(&mut self, hop: Hop, balancer: u8, next_hops: &[LinkId]) -> LinkId {
+        let mut loads = std::mem::take(&mut self.loads);
+        loads.clear();
+        loads.extend(next_hops.iter().map(|&link| self.load(link)));
+        let choice = self.balancers[balancer as usize].choose_by_load(hop, self.now, &loads);
+        self.loads = loads;
+        next_hops[choice as usize]
+    }
+
+    /// A port as of now. Bringing it up to date does exactly what its next event would have done.
+    fn load(&mut self, link: LinkId) -> PortLoad {
+        self.settle(link, self.now);
+        let Egress { port, queue, .. } = &self.egress[link.index()];
+        let wire = match queue {
+            PortQueue::Committed(departures, _) => departures.wire_bytes(),
+            PortQueue::Serviced(_) => port.wire_bytes,
+        };
+        PortLoad { waiting: port.bytes - u64::from(wire), wire, rate: port.rate, paused: port.paused }
+    }
+}
+
+/// Those ports as if they were idle.
+#[cold]
+pub(super) fn idle<Q>(links: &[LinkId], egress: &[Egress<Q>]) -> Vec<PortLoad> {
+    let rate = |link: &LinkId| egress[link.index()].port.rate;
+    links.iter().map(|link| PortLoad { waiting: 0, wire: 0, rate: rate(link), paused: 0 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::engine::contract::controller::Channel;
+    use crate::engine::contract::path::LOOK;
+    use crate::engine::contract::rules::Rules;
+    use crate::engine::data::credit::Credits;
+    use crate::engine::data::gate::Thresholds;
+    use crate::engine::data::plan::{Agenda, Parts, Plan};
+    use crate::engine::run::Engine;
+    use crate::scenario::Scenario;
+    use crate::setup::Setup;
+    use crate::topology::{Fabric, Link};
+    use crate::units::{Rate, Time};
+    use crate::{agent, controller, queue, transport};
+
+    /// The loads that the balancer is shown, with the time and the packet's size.
+    static SHOWN: Mutex<Vec<(Time, u32, Vec<PortLoad>)>> = Mutex::new(Vec::new());
+
+    /// Chooses the first port, and notes what it is shown of a packet behind its first link.
+    struct First;
+
+    impl Choose for First {
+        fn choose(&mut self, _hop: Hop, _now: Time) -> u32 {
+            LOOK
+        }
+
+        fn choose_by_load(&mut self, hop: Hop, now: Time, loads: &[PortLoad]) -> u32 {
+            if hop.hops == 1 {
+                SHOWN.lock().unwrap().push((now, hop.size, loads.to_vec()));
+            }
+            0
+        }
+    }
+
+    /// A run with that balancer.
+    struct Looking<'a>(&'a Setup);
+
+    impl Members for Looking<'_> {
+        type Endpoint = transport::Model;
+        type Queue = queue::Model;
+        type Balancer = First;
+        type Agent = agent::Model;
+        type Controller = controller::Model;
+
+        fn balancers(&self, _fabric: &Fabric, _seed: u64, _replica: u64) -> Vec<First> {
+            vec![First]
+        }
+        fn endpoints(&self, fabric: &Fabric) -> Vec<transport::Model> {
+            self.0.endpoints(fabric)
+        }
+        fn telemetry(&self) -> u32 {
+            0
+        }
+        fn has_records(&self) -> bool {
+            false
+        }
+        fn committed(&self) -> Option<Rules> {
+            self.0.committed()
+        }
+        fn agents_serve(&self) -> Option<u8> {
+            None
+        }
+        fn agent(&self, link: &Link) -> agent::Model {
+            self.0.agent(link)
+        }
+        fn controller(&self) -> Option<(controller::Model, u8, Channel)> {
+            None
+        }
+        fn queue(&self) -> queue::Model {
+            self.0.queue()
+        }
+        fn host_queue(&self) -> queue::Model {
+            self.0.host_queue()
+        }
+        fn acts_on_departure(&self) -> bool {
+            self.0.acts_on_departure()
+        }
+        fn pauses(&self) -> bool {
+            self.0.pauses()
+        }
+        fn thresholds(&self, link: &Link, back: &Link) -> Thresholds {
+            self.0.thresholds(link, back)
+        }
+        fn credits(&self) -> Credits {
+            self.0.credits()
+        }
+        fn port_bytes(&self) -> usize {
+            self.0.port_bytes()
+        }
+    }
+
+    /// The loads shown for each of four packets of 1500 B at the first leaf, whose two uplinks are a tenth as fast as the host.
+    fn shown(queue: &str, mode: &str) -> Vec<(Time, u32, Vec<PortLoad>)> {
+        let text = format!(
+            r#"
+            transport.datagram = {{}}
+            queue.{queue} = {{}}
+            run.port_mode = "{mode}"
+            topology.leaf-spine = {{ leaves = 2, spines = 2, hosts = 1, rate = "10Gbps", delay = "1us", spine.rate = "1Gbps" }}
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once.jitter = "0s"
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "5888B"
+            "#
+        );
+        let scenario: Scenario = toml::from_str(&text).unwrap();
+        let setup = Setup::new(&scenario, scenario.topology.build().into()).unwrap();
+        let Plan {
+            parts: Parts { fabric, routes, faults, seed, replica, serviced_only, ties, agenda, .. },
+            ..
+        } = setup.plan(&scenario, Agenda::Calendar);
+        let members = &Looking(&setup);
+        let of = setup.plan(&scenario, Agenda::Calendar);
+        let plan = Plan {
+            parts: Parts { fabric, routes, faults, members, seed, replica, serviced_only, ties, agenda },
+            carriers: of.carriers,
+            traffic: of.traffic,
+            flows_max: of.flows_max,
+            stop_delay: of.stop_delay,
+            until: of.until,
+            stall: of.stall,
+            longest_timeout: of.longest_timeout,
+            memory_limit: of.memory_limit,
+            work_limit: of.work_limit,
+            full_packet: of.full_packet,
+            audit: of.audit,
+        };
+        SHOWN.lock().unwrap().clear();
+        Engine::new(&plan).run(&mut |_| true);
+        std::mem::take(&mut SHOWN.lock().unwrap())
+    }
+
+    /// By hand: packets take 1.2 us and 1 us to the leaf, and come at 2.2, 3.4, 4.6 and 5.8 us. All take the first uplink, where
+    /// the first is on the wire until 14.2 us and the others wait; the other uplink stays idle. The same whether the port is
+    /// committed, serves in retrospect, or has an event for each departure.
+    #[test]
+    fn a_balancer_is_shown_what_waits() {
+        let load = |waiting, wire| PortLoad { waiting, wire, rate: Rate(1_000_000_000), paused: 0 };
+        let at = |ns: u64| Time(ns * 1000);
+        let expected = [
+            (at(2200), 1500, vec![load(0, 0), load(0, 0)]),
+            (at(3400), 1500, vec![load(0, 1500), load(0, 0)]),
+            (at(4600), 1500, vec![load(1500, 1500), load(0, 0)]),
+            (at(5800), 1500, vec![load(3000, 1500), load(0, 0)]),
+        ];
+        for (queue, mode) in [("drop-tail", "auto"), ("strict-priority", "auto"), ("drop-tail", "serviced")] {
+            assert_eq!(shown(queue, mode), expected, "{queue}, {mode}");
+        }
+    }
+}
