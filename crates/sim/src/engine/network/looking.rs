@@ -163,7 +163,7 @@ mod tests {
             stop_delay: of.stop_delay,
             until: of.until,
             stall: of.stall,
-            longest_timeout: of.longest_timeout,
+            timeout_max: of.timeout_max,
             memory_limit: of.memory_limit,
             work_limit: of.work_limit,
             full_packet: of.full_packet,
