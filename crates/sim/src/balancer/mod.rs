@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::assigned::Assigned;
-use crate::engine::contract::path::{Choose, Hop, Opening, Path, PortLoad, Trip};
+use crate::engine::contract::path::{Choose, Hop, Look, Opening, Path, Trip};
 use crate::engine::contract::paths::Paths;
 use crate::ids::{ConnId, LinkId};
 use crate::problem::Problem;
@@ -52,7 +52,7 @@ macro_rules! balancers {
             impl Choose for Model [$($config)* Assigned] {
                 #[inline(always)]
                 fn choose(&mut self, hop: Hop, now: Time) -> u32;
-                fn choose_by_load(&mut self, hop: Hop, now: Time, loads: &[PortLoad]) -> u32;
+                fn choose_by_load(&mut self, hop: Hop, now: Time, look: Look) -> u32;
                 #[inline(always)]
                 fn foresee(&self, hop: Hop) -> Option<u32>;
                 fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId);

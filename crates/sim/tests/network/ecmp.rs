@@ -82,7 +82,7 @@ fn packets_take_all_paths() {
 
 /// A packet of the flow with that label at a node with so many ways.
 fn hop(at: NodeId, label: u32, ways: usize) -> Hop {
-    Hop { at, label, hops: 0, ticket: 0, count: ways as u32, size: 0 }
+    Hop { at, label, hops: 0, ticket: 0, count: ways as u32 }
 }
 
 /// The core switches that flows with random labels from host 0 to the last host pass, by the engine's own

@@ -26,12 +26,19 @@ pub struct Hop {
     pub ticket: u64,
     /// How many next hops there are.
     pub count: u32,
-    /// Bytes of the packet on the wire; 0 where the port of a host's connection is chosen.
-    pub size: u32,
 }
 
 /// The choice of a balancer that first has to see the ports: see [`Choose::choose_by_load`].
 pub const LOOK: u32 = u32::MAX;
+
+/// The view of a balancer that looks at ports.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    /// Bytes of the packet on the wire; 0 where the port of a host's connection is chosen.
+    pub size: u32,
+    /// The ports of all next hops, in their order.
+    pub loads: &'a [PortLoad],
+}
 
 /// The port of a next hop at the instant of a choice, without the packet that is to choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,10 +157,9 @@ pub trait Choose {
     /// Which of `hop.count` next hops the packet takes, now that it is there; or [`LOOK`].
     fn choose(&mut self, hop: Hop, now: Time) -> u32;
 
-    /// The choice of a balancer that looks at the ports of all next hops, in their order. Where the port of a host's
-    /// connection is chosen, all are shown as idle.
-    fn choose_by_load(&mut self, hop: Hop, now: Time, loads: &[PortLoad]) -> u32 {
-        let _ = (hop, now, loads);
+    /// The choice of a balancer that looks at ports. Where the port of a host's connection is chosen, all are shown as idle.
+    fn choose_by_load(&mut self, hop: Hop, now: Time, look: Look) -> u32 {
+        let _ = (hop, now, look);
         unreachable!("this balancer does not look at ports");
     }
 

@@ -12,7 +12,7 @@ use crate::engine::contract::members::Members;
 use crate::engine::contract::path::{Choose, Hop};
 use crate::engine::data::conn::Conn;
 use crate::engine::data::event::{Event, Links, Phase};
-use crate::engine::data::packet::{Arena, Packet, flag};
+use crate::engine::data::packet::{Arena, flag};
 use crate::engine::data::paths::Paths;
 use crate::ids::{LinkId, NodeId, PacketId};
 use crate::routing::Routes;
@@ -63,9 +63,8 @@ impl<M: Members> Ahead<'_, M> {
                 [] => None,
                 _ => {
                     let count = next_hops.len() as u32;
-                    let Packet { label, size, .. } = *packet;
-                    let hops = packet.hops.wrapping_add(1);
-                    let hop = Hop { at, label, hops, ticket: event.order, count, size };
+                    let (label, hops) = (packet.label, packet.hops.wrapping_add(1));
+                    let hop = Hop { at, label, hops, ticket: event.order, count };
                     self.balancers[packet.balancer as usize].foresee(hop)
                 }
             };

@@ -4,7 +4,7 @@ use super::Network;
 use super::looking::idle;
 use crate::engine::contract::controller::{Act, Order, Placed};
 use crate::engine::contract::members::Members;
-use crate::engine::contract::path::{Choose, Hop, LOOK, Opening};
+use crate::engine::contract::path::{Choose, Hop, LOOK, Look, Opening};
 use crate::engine::data::conn::Conn;
 use crate::engine::data::packet::reverse_label;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
@@ -65,14 +65,16 @@ impl<M: Members> Network<'_, M> {
                 [] => whole.next_hops(at, to),
                 hops => hops,
             };
-            let count = hops.len() as u32;
-            let hop = Hop { at, label, hops: 0, ticket: u64::from(label), count, size: 0 };
+            let hop = Hop { at, label, hops: 0, ticket: u64::from(label), count: hops.len() as u32 };
             if let [only] = hops {
                 return *only;
             }
             let balancer = &mut self.balancers[balancer as usize];
             let choice = match balancer.choose(hop, self.now) {
-                LOOK => balancer.choose_by_load(hop, self.now, &idle(hops, &self.egress)),
+                LOOK => {
+                    let look = Look { size: 0, loads: &idle(hops, &self.egress) };
+                    balancer.choose_by_load(hop, self.now, look)
+                }
                 choice => choice,
             };
             hops[choice as usize]

@@ -3,18 +3,21 @@
 use super::Network;
 use super::egress::{Egress, PortQueue};
 use crate::engine::contract::members::Members;
-use crate::engine::contract::path::{Choose, Hop, PortLoad};
-use crate::ids::LinkId;
+use crate::engine::contract::path::{Choose, Hop, Look, PortLoad};
+use crate::engine::data::packet::Packet;
+use crate::ids::{LinkId, PacketId};
 
 impl<M: Members> Network<'_, M> {
     /// The next link that a balancer chooses that looks at the ports of all next hops.
     #[cold]
     #[inline(never)]
-    pub(super) fn choose_by_load(&mut self, hop: Hop, balancer: u8, next_hops: &[LinkId]) -> LinkId {
+    pub(super) fn choose_by_load(&mut self, hop: Hop, id: PacketId, next_hops: &[LinkId]) -> LinkId {
         let mut loads = std::mem::take(&mut self.loads);
         loads.clear();
         loads.extend(next_hops.iter().map(|&link| self.load(link)));
-        let choice = self.balancers[balancer as usize].choose_by_load(hop, self.now, &loads);
+        let Packet { balancer, size, .. } = self.arena[id];
+        let look = Look { size, loads: &loads };
+        let choice = self.balancers[balancer as usize].choose_by_load(hop, self.now, look);
         self.loads = loads;
         next_hops[choice as usize]
     }
@@ -67,9 +70,9 @@ mod tests {
             LOOK
         }
 
-        fn choose_by_load(&mut self, hop: Hop, now: Time, loads: &[PortLoad]) -> u32 {
+        fn choose_by_load(&mut self, hop: Hop, now: Time, look: Look) -> u32 {
             if hop.hops == 1 {
-                SHOWN.lock().unwrap().push((now, hop.size, loads.to_vec()));
+                SHOWN.lock().unwrap().push((now, look.size, look.loads.to_vec()));
             }
             0
         }

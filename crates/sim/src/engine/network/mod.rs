@@ -129,7 +129,7 @@ impl<'a, M: Members> Network<'a, M> {
         if packet.has(flag::ROUTED) {
             return self.paths.next_at(at, packet, packet.hops, &self.ends);
         }
-        let Packet { dst, label, hops, balancer, size, .. } = *packet;
+        let Packet { dst, label, hops, balancer, .. } = *packet;
         let routes = self.routes;
         let next_hops = routes.next_hops(at, dst);
         match next_hops {
@@ -137,12 +137,12 @@ impl<'a, M: Members> Network<'a, M> {
             [] => return LinkId::NONE,
             _ => {}
         }
-        let hop = Hop { at, label, hops, ticket, count: next_hops.len() as u32, size };
+        let hop = Hop { at, label, hops, ticket, count: next_hops.len() as u32 };
         let choice = self.balancers[balancer as usize].choose(hop, self.now);
         // The test of the bounds is also that for one that looks at ports.
         match next_hops.get(choice as usize) {
             Some(&next) => next,
-            None => self.choose_by_load(hop, balancer, next_hops),
+            None => self.choose_by_load(hop, id, next_hops),
         }
     }
 
