@@ -234,3 +234,32 @@ def test_the_patterns_for_code(text: str, count: int) -> None:
 )
 def test_the_patterns_find_what_they_should(text: str, count: int) -> None:
     assert len(list(idioms(text))) == count
+
+
+# An item that others use; constants and fields have names that say what they are.
+ITEM = re.compile(r"\s*pub (?:const |async |unsafe )*(?:fn|struct|enum|trait|type|static) (\w+)")
+
+
+def undocumented(source: str) -> list[str]:
+    """Public items of Rust without a doc comment, above tests."""
+    above: list[str] = []
+    found = []
+    for line in source.partition("#[cfg(test)]")[0].splitlines():
+        if (item := ITEM.match(line)) and not any(other.startswith("///") for other in above):
+            found.append(item[1])
+        # Attributes may stand between the comment and the item.
+        is_lead = line.strip().startswith(("///", "#[", "//", "reason =", ")]"))
+        above = [*above, line.strip()] if is_lead else []
+    return found
+
+
+def test_public_items_of_rust_are_documented() -> None:
+    files = sorted((ROOT / "crates").glob("*/src/**/*.rs"))
+    assert len(files) > 250
+    found = {str(file.relative_to(ROOT)): undocumented(file.read_text(encoding="utf-8")) for file in files}
+    assert not {file: names for file, names in found.items() if names}
+
+
+def test_an_item_without_a_comment_is_found() -> None:
+    source = "/// Adds.\n#[inline]\npub fn add() {}\npub fn next() {}\n/// Waits.\nlet x = 1;\n    pub struct Port;\n"
+    assert undocumented(source) == ["next", "Port"]

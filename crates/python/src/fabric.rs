@@ -20,6 +20,7 @@ pub struct Fabric {
 }
 
 impl Fabric {
+    /// The binding of a network.
     pub fn of(checked: &flowyard_sim::Checked) -> Fabric {
         Fabric { topology: checked.scenario().topology.clone(), inner: Arc::clone(checked.fabric()) }
     }

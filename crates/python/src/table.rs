@@ -20,6 +20,7 @@ pub struct Table {
 }
 
 impl Table {
+    /// The table of a batch.
     pub fn new(batch: RecordBatch) -> Table {
         Table { batch }
     }

@@ -43,7 +43,6 @@ pub struct Checked<'a> {
 /// Estimates and advice for a run, before it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outlook {
-    /// Its estimated needs.
     pub needs: Estimate,
     /// Whether these leave out retransmissions that there will be, so that it needs more.
     pub is_least: bool,
@@ -51,7 +50,6 @@ pub struct Outlook {
     pub derived: BTreeMap<String, Value>,
     /// Advice on settings that are allowed and probably not meant.
     pub advice: Vec<Advice>,
-    /// The measuring window.
     pub window: WindowAhead,
 }
 
@@ -62,7 +60,6 @@ pub struct WindowAhead {
     pub rule: Rule,
     /// Why the whole run is measured although the scenario leaves that open.
     pub why_all: Option<String>,
-    /// Start of the window.
     pub from_ps: u64,
     /// Its end, not included; none if it ends with the run.
     pub until_ps: Option<u64>,

@@ -15,11 +15,9 @@ const DEVIATIONS: f64 = 4.0;
 
 /// The offered load of an entry, on the wire.
 pub struct Offer<'a> {
-    /// Index of the entry.
     pub entry: usize,
     /// Where its load stands in the scenario.
     pub path: &'a str,
-    /// The load.
     pub load: f64,
     /// Bits a second, with headers.
     pub bps: f64,

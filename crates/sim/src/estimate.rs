@@ -46,7 +46,6 @@ pub struct Estimate {
     pub packet_hops: u64,
     /// Simulated time.
     pub end_ps: u64,
-    /// Rows of samples.parquet.
     pub sample_rows: u64,
     /// Looks at ports, for samples and histograms.
     pub port_looks: u64,
@@ -294,7 +293,6 @@ struct Shape {
     payload: f64,
     full_packet: f64,
     answers: f64,
-    /// Connections of a flow.
     connections: f64,
     /// Full packets that a flow may have in flight.
     window: Option<f64>,

@@ -12,7 +12,6 @@ use crate::setup::Setup;
 /// The features of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Features {
-    /// Of its queue.
     pub queue: QueueFeatures,
     /// Of each traffic entry, by its name.
     pub traffic: BTreeMap<String, EntryFeatures>,
@@ -21,7 +20,6 @@ pub struct Features {
 /// The features of a queue.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QueueFeatures {
-    /// Its name in scenarios.
     pub name: &'static str,
     /// Its offers to transports, with the field that has the queue length from which on, if one does.
     pub offers: BTreeMap<Feature, Option<&'static str>>,

@@ -45,15 +45,12 @@ struct Kind {
 struct Alike {
     /// The time of the fastest path over such a link, without the transmission on it.
     rest: Time,
-    /// The transmission.
     transmission: Time,
-    /// How many they are.
     links: u64,
 }
 
 /// The path of a flow between two hosts.
 struct Way {
-    /// The kinds of path.
     kinds: Vec<Kind>,
     /// For a flow that spreads over several paths, hop by hop, the links that it may take.
     hops: Option<Vec<Vec<Alike>>>,

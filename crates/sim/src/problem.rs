@@ -16,7 +16,6 @@ pub struct Problem {
     pub value: Option<Value>,
     /// The problem and the allowed values.
     pub message: String,
-    /// The nearest fix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

@@ -34,13 +34,11 @@ pub struct Definition {
     pub unit: &'static str,
     /// "u64", "u32", "f64", "bool" or "text".
     pub kind: &'static str,
-    /// One or two sentences.
     pub meaning: &'static str,
 }
 
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs, reason = "the variants are their types")]
 pub enum Values {
     U64(Vec<u64>),
     U32(Vec<u32>),
@@ -152,7 +150,7 @@ fn digest_column(hash: &mut Sha256, column: &Column) {
 macro_rules! define {
     ($($(#[$doc:meta])* $list:ident { $($name:ident $kind:literal $unit:literal $meaning:literal)* })*) => {$(
         $(#[$doc])*
-        #[allow(non_upper_case_globals, missing_docs, reason = "a column is called what users call it")]
+        #[allow(non_upper_case_globals, reason = "a column is called what users call it")]
         pub mod $list {
             use $crate::records::Definition;
             $(pub static $name: Definition = Definition {

@@ -24,12 +24,10 @@ macro_rules! register {
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub enum $list {
             $(
-                #[allow(missing_docs, reason = "the configuration struct has the documentation")]
                 #[serde(rename = $name)]
                 $config($module::$config),
             )*
             $($(
-                #[allow(missing_docs, reason = "the configuration struct has the documentation")]
                 #[serde(rename = $alike_name)]
                 $alike($shared::$alike),
             )*)?

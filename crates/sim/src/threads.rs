@@ -74,7 +74,6 @@ impl Executor for Threads {
 /// Shared state of one run's threads.
 #[derive(Debug, Default)]
 struct Crew {
-    /// Number of the window.
     round: Line<AtomicU64>,
     begin: Line<Bell>,
     /// Threads that are not done with it; the leader is not counted.

@@ -30,7 +30,6 @@ macro_rules! agents {
 
         /// The state of an agent at one port.
         #[derive(Clone, Debug)]
-        #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
             $($config(<$module::$config as Build>::Model),)*
         }

@@ -32,9 +32,7 @@ pub enum Answers {
 /// One end of a connection that opens.
 #[derive(Clone, Copy, Debug)]
 pub struct Way<'a> {
-    /// The host that sends.
     pub from: NodeId,
-    /// The host that receives.
     pub to: NodeId,
     /// The label of the packets of this end.
     pub label: u32,

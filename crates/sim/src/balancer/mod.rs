@@ -29,7 +29,6 @@ macro_rules! balancers {
 
         /// The state of a balancer at all nodes.
         #[derive(Debug)]
-        #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
             $($config($module::Model),)*
             Assigned(Assigned),

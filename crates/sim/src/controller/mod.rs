@@ -31,7 +31,6 @@ macro_rules! controllers {
         }
 
         /// The state of a controller.
-        #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
             $($config(<$module::$config as Build>::Model),)*
         }

@@ -74,7 +74,6 @@ struct Queue {
     to: NodeId,
     /// Factor of the offered rate.
     priority: f64,
-    /// Payload that waits.
     bytes: u64,
     /// The averaged rate of arrivals, as a share of the link, as of that time.
     average: f64,

@@ -32,7 +32,6 @@ pub struct LostPackets {
 /// A flow that loses packets, and how many it has sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picked {
-    /// Which.
     pub flow: FlowId,
     /// The host that sends it.
     pub host: NodeId,

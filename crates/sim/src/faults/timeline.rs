@@ -16,9 +16,7 @@ use crate::units::{Rate, Time};
 /// How a link is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkState {
-    /// Whether it carries nothing.
     pub down: bool,
-    /// Its rate.
     pub rate: Rate,
     /// The probability that it loses a packet.
     pub loss: f64,
@@ -29,11 +27,8 @@ pub struct LinkState {
 /// A link becomes so at that time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// When.
     pub at: Time,
-    /// Which.
     pub link: LinkId,
-    /// How.
     pub state: LinkState,
 }
 
@@ -50,14 +45,12 @@ pub struct Timeline {
     tables: Vec<(Vec<LinkId>, OnceLock<Routes>)>,
     /// The flows whose packets are lost by number.
     pub picked: Vec<Picked>,
-    /// The change, for people.
     pub summary: Vec<FaultSummary>,
 }
 
 /// The effect of one line of the list of faults.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FaultSummary {
-    /// When it happens.
     pub at_ps: u64,
     /// When it is undone; null if never.
     pub undone_ps: Option<u64>,

@@ -29,7 +29,6 @@ pub struct Place {
 
 /// An entry and its offered load.
 pub struct Offered<'a> {
-    /// Name of the entry.
     pub name: &'a str,
     /// Its arrivals, matrix and sizes.
     pub product: &'a Product,

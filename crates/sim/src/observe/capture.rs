@@ -72,9 +72,7 @@ pub struct Cable {
 pub struct Captured {
     /// Arrival of its last bit at the end of the link.
     pub at: Time,
-    /// Sending host.
     pub src: NodeId,
-    /// Receiving host.
     pub dst: NodeId,
     /// Number of the flow, or of the first that used its connection: makes the sender's port.
     pub flow: FlowId,

@@ -113,7 +113,6 @@ fn unmatched_links(path: &str, patterns: &[String], fabric: &Fabric) -> Vec<Prob
 pub struct Recorders {
     /// Over time.
     pub sampler: Option<Sampler>,
-    /// Distributions.
     pub distributions: Option<Distributions>,
     /// Packets.
     pub captor: Option<Captor>,

@@ -32,7 +32,6 @@ macro_rules! queues {
 
         /// The state of a queue at one port.
         #[derive(Debug)]
-        #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
             $($config(<$module::$config as Build>::Model),)*
         }

@@ -93,7 +93,6 @@ pub struct View {
 /// Decision of a queue on a packet; of one that arrives, `Keep` or `Drop` comes last.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
-    /// One that arrives waits.
     Keep(Queued),
     /// One that arrives is dropped.
     Drop(PacketId),

@@ -162,7 +162,6 @@ struct State {
     ecn: bool,
     hard_drop: bool,
     idle_packet: u32,
-    /// avg.
     average: f64,
     /// Packets since the last one that was dropped or marked; -1 while the average is below min_th.
     count: i64,

@@ -13,13 +13,11 @@ use crate::units::Time;
 /// A flow that has a row.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
-    /// Its number.
     pub id: u64,
     /// Its ends, size and start.
     pub flow: &'a Flow,
     /// Its counters at the end.
     pub counts: &'a Counts,
-    /// Whether it is measured.
     pub measured: bool,
 }
 

@@ -36,7 +36,6 @@ const TAIL: f64 = 0.025;
 /// The ends of a 95 % confidence interval, in the unit of the observations. Without `high` there is no upper bound: too few
 /// observations lie above the percentile. Without both there is no interval: too few observations, or too short a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs, reason = "the ends")]
 pub struct Interval {
     pub low: Option<f64>,
     pub high: Option<f64>,

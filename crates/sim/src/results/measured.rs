@@ -34,7 +34,6 @@ pub struct Measured {
     pub rule: Rule,
     /// Why the whole run is measured although the scenario leaves that open.
     pub why_all: Option<String>,
-    /// Start of the window.
     pub from_ps: u64,
     /// Its end, not included; that of the run if this ended before.
     pub until_ps: u64,
@@ -42,7 +41,6 @@ pub struct Measured {
     pub drain_ps: u64,
     /// The warm-up that the rule asks for, with Poisson arrivals; more than `from_ps` where it would have cost too much.
     pub wanted_ps: Option<u64>,
-    /// Measured flows.
     pub flows: u64,
     /// Of these, flows that had neither ended nor been given up when the run ended.
     pub unfinished: u64,
@@ -86,7 +84,6 @@ pub struct TierLoad {
 
 /// The means of both halves, with half the widths of their 95 % confidence intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the words are the fields'")]
 pub struct Halves {
     pub first: f64,
     pub first_ci95: f64,

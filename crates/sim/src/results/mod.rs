@@ -63,7 +63,6 @@ pub struct Outcome {
 pub struct Observed {
     /// Values over time.
     pub samples: Option<Table>,
-    /// Distributions.
     pub histograms: Option<Table>,
     /// Packets, by cable.
     pub cables: Vec<Cable>,
@@ -72,13 +71,10 @@ pub struct Observed {
 /// Its entry in run.json.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ObservedSummary {
-    /// Of samples.parquet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<SamplesSummary>,
-    /// Of histograms.parquet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub histograms: Option<HistogramsSummary>,
-    /// Of pcap/.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureSummary>,
 }
@@ -86,7 +82,6 @@ pub struct ObservedSummary {
 /// Of samples.parquet.
 #[derive(Clone, Debug, Serialize)]
 pub struct SamplesSummary {
-    /// Its rows.
     pub rows: u64,
     /// The instant from which samples are missing because `rows_limit` was reached.
     pub cut_off_ps: Option<u64>,
@@ -97,7 +92,6 @@ pub struct SamplesSummary {
 /// Of histograms.parquet.
 #[derive(Clone, Debug, Serialize)]
 pub struct HistogramsSummary {
-    /// Its rows.
     pub rows: u64,
     /// SHA-256 over the table.
     pub digest: String,
@@ -115,9 +109,7 @@ pub struct CaptureSummary {
 /// The run, how it ended and its counters.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// Version of Flowyard.
     pub flowyard: &'static str,
-    /// How the run finished.
     pub status: Status,
     /// The limit that ended it, if the status is "limit".
     pub limit: Option<Limit>,
@@ -132,9 +124,7 @@ pub struct Summary {
     pub traffic_digest: String,
     /// Seed of the run's random streams.
     pub seed: u64,
-    /// Number of the repetition.
     pub replica: u64,
-    /// Totals over the run.
     pub counters: Counters,
     /// The estimated needs of the run.
     pub estimate: Estimate,
@@ -172,7 +162,6 @@ impl Summary {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Partition {
-    /// In parts.
     Parts(PartCounts),
     /// On one thread all the same, for this reason.
     Whole(&'static str),
@@ -181,7 +170,6 @@ pub enum Partition {
 /// Totals over a run; those of packets are none if the run did not measure them.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Counters {
-    /// Events handled.
     pub events: u64,
     /// Links crossed by packets, of any kind.
     pub packet_hops: Option<u64>,

@@ -58,7 +58,6 @@ const HERE: LinkId = LinkId::NONE;
 /// Two nodes without a path between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disconnected {
-    /// Name of a node.
     pub from: String,
     /// Name of a node that it cannot reach.
     pub to: String,

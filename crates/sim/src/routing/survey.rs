@@ -27,7 +27,6 @@ pub struct Survey {
 pub struct Distance {
     /// Links on a shortest path.
     pub hops: u32,
-    /// Ordered pairs of hosts.
     pub pairs: u64,
     /// Fewest shortest paths of a pair; parallel cables count as paths of their own.
     pub paths_min: u128,

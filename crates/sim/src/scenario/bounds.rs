@@ -33,9 +33,7 @@ pub(super) fn bounds(schema: &Value, value: &Value) -> Check {
 
 /// A kind of quantity.
 pub(super) struct Kind {
-    /// In words.
     pub name: &'static str,
-    /// A good value.
     pub example: &'static str,
     parse: fn(&str) -> Result<u64, String>,
     units: &'static [(&'static str, u64)],

@@ -21,9 +21,7 @@ const MEMBER: &str = "python";
 pub struct Prototypes {
     /// Transports, and members of transports.
     pub transport: transport::Prototypes,
-    /// Queues.
     pub queues: queue::Prototypes,
-    /// Load balancers.
     pub balancers: balancer::Prototypes,
 }
 

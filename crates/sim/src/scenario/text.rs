@@ -10,9 +10,7 @@ use crate::problem::{Problem, Problems};
 /// How a scenario is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Written by people.
     Toml,
-    /// Written by programs.
     Json,
 }
 

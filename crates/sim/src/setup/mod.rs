@@ -35,13 +35,9 @@ const SAMPLED: usize = 10_000;
 /// A run ready to start.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The network.
     pub fabric: Arc<Fabric>,
-    /// The ways through it.
     pub routes: Arc<Routes>,
-    /// Its faults.
     pub faults: Timeline,
-    /// The flows.
     pub traffic: Traffic,
     /// The transports that carry them, settled; two entries with the same configuration share one.
     pub transports: Vec<Transport>,

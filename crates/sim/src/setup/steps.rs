@@ -73,7 +73,6 @@ impl<'a> Carried<'a> {
 pub(super) struct Settling<'a> {
     pub(super) prototypes: &'a Prototypes,
     pub(super) has_prototypes: bool,
-    /// Fields by their paths.
     pub(super) derived: BTreeMap<String, Value>,
 }
 

@@ -56,7 +56,6 @@ pub fn run_with(
 pub struct Flow {
     /// Number within the run, in order of arrival.
     pub id: u32,
-    /// Where it comes from.
     pub server: u32,
     /// Slot in which it arrived.
     pub arrival: u64,

@@ -20,9 +20,7 @@ pub struct Record {
 pub struct Segment {
     /// Number of the independent set.
     pub set: u32,
-    /// The flow.
     pub flow: u32,
-    /// First slot.
     pub start: u64,
     /// The slot after the last one.
     pub end: u64,
@@ -35,7 +33,6 @@ pub struct Segment {
 pub struct Outcome {
     /// Flows in order of their end, then those that were there at the end of the run.
     pub flows: Vec<Record>,
-    /// The schedule, if requested.
     pub schedule: Vec<Segment>,
     /// Slots that passed, of all sets together.
     pub slots: u64,
@@ -45,7 +42,6 @@ pub struct Outcome {
     pub wasted: f64,
     /// Sum over all slots of the flows present.
     pub present: u64,
-    /// Calls of the discipline.
     pub decisions: u64,
     /// Operations of the discipline, if it counts them.
     pub operations: Option<u64>,

@@ -14,7 +14,6 @@ use crate::random::{Purpose, Stream};
 /// The flows of a run, one after the other.
 pub struct Source<'a> {
     config: &'a Slotted,
-    /// Number of the set.
     pub set: u32,
     /// Number of the next flow.
     next_id: u32,

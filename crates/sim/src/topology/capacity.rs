@@ -23,7 +23,6 @@ pub(super) struct Tier {
     pub parts: u64,
     /// Cables upwards of each part.
     pub cables: u64,
-    /// Rate of a cable.
     pub rate: Rate,
 }
 

@@ -41,7 +41,6 @@ struct Search {
     hosts: usize,
     /// On which side each node is.
     side: Vec<bool>,
-    /// Capacity between the sides.
     cut: u128,
 }
 

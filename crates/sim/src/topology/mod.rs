@@ -64,9 +64,7 @@ pub trait Generator {
 /// Sizes of a network. They saturate: a number too large for them is too large anyway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Hosts.
     pub hosts: u128,
-    /// Switches.
     pub switches: u128,
     /// Cables, each of which is two links.
     pub cables: u128,
@@ -97,11 +95,9 @@ fn oversized(Counts { hosts, switches, cables }: Counts) -> Vec<Problem> {
 /// A network: nodes and directed links, constant once built.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fabric {
-    /// Hosts first, then switches.
     pub nodes: Vec<Node>,
     /// Links `i` and `i ^ 1` are the two directions of one cable; parallel cables are ordinary.
     pub links: Vec<Link>,
-    /// Number of hosts.
     pub hosts: u32,
 }
 
@@ -118,13 +114,10 @@ pub struct Node {
 /// One direction of a cable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// The node that sends.
     pub from: NodeId,
-    /// The node that receives.
     pub to: NodeId,
     /// Bits a second.
     pub rate: Rate,
-    /// Propagation delay.
     pub delay: Time,
 }
 

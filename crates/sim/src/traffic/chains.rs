@@ -18,7 +18,6 @@ use crate::units::Time;
 /// Shared state of an entry's sources.
 #[derive(Clone, Debug, PartialEq)]
 struct Rules {
-    /// Index of the entry.
     index: u32,
     name: String,
     product: Product,
@@ -41,7 +40,6 @@ struct Chain {
     /// Its destinations in a round of the matrix, in `Chains::partners`.
     partners: Range<usize>,
     stream: Stream,
-    /// Flows drawn so far.
     drawn: u64,
     /// The first slot in which the next one may start.
     free: u64,

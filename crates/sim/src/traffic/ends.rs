@@ -11,9 +11,7 @@ const LISTED: u64 = 1_000_000;
 /// An end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// The host that sends.
     Source,
-    /// The host that receives.
     Destination,
 }
 

@@ -53,7 +53,6 @@ const LAST: Time = Time(Time::NEVER.0 - 1);
 pub struct Demand {
     /// Name of the entry, which keys its random draws.
     pub name: String,
-    /// Its flows.
     pub workload: Arc<dyn Workload>,
     /// Which hosts take part, for a workload in which every host does; `None` for all.
     pub sources: Option<Sources>,
@@ -72,9 +71,7 @@ pub struct Demand {
 pub struct Flow {
     /// When it starts; [`Time::NEVER`] if it waits for others.
     pub start: Time,
-    /// The host that sends.
     pub src: NodeId,
-    /// The host that receives.
     pub dst: NodeId,
     /// Bytes of payload, at least 1.
     pub size: u64,
@@ -101,7 +98,6 @@ pub struct Traffic {
     pub chains: Chains,
     /// SHA-256 over all flows and their dependencies: equal for two runs that carry the same traffic.
     pub digest: String,
-    /// Outcome of each entry.
     pub entries: Vec<EntrySummary>,
     /// For each entry the hosts whose links its load is a share of.
     pub loaded: Vec<Vec<u32>>,
@@ -112,9 +108,7 @@ pub struct Traffic {
 /// Outcome of a traffic entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EntrySummary {
-    /// Its name.
     pub name: String,
-    /// Number of flows.
     pub flows: u64,
     /// Whether the run ends without them.
     pub background: bool,
@@ -146,7 +140,6 @@ pub struct EntrySummary {
 /// Conditions for which the unfinished flows of a traffic entry wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Waits {
-    /// Flows that have started.
     pub open: u64,
     /// When the first timer of their senders is due; `None` if no sender has one, so that none sends again.
     pub next_timer_ps: Option<u64>,

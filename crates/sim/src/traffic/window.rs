@@ -10,7 +10,6 @@ use crate::units::Time;
 pub enum Rule {
     /// The whole run is measured.
     All,
-    /// It was chosen.
     Chosen,
     /// The scenario gives at least one of its ends.
     Given,

@@ -24,7 +24,6 @@ pub struct Writer<'a> {
     hosts: u32,
     ports: HostPorts,
     window: &'a Window,
-    /// Seed and replica.
     draws: (u64, u64),
     /// The entry that is being written.
     index: usize,

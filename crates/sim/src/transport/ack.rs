@@ -7,7 +7,6 @@ use crate::units::Time;
 pub struct Ack {
     /// Bytes that it acknowledges; 0: a duplicate.
     pub acked: u64,
-    /// When it arrives.
     pub now: Time,
     /// Time since the transmission of the packet that it acknowledges; of several packets, which one is the transport's
     /// choice.

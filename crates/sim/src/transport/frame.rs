@@ -20,7 +20,6 @@ pub const UDP_PAYLOAD: usize = 24;
 
 /// The fields of a TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the fields are those of the header")]
 pub struct TcpFrame {
     pub seq: u32,
     pub ack: u32,

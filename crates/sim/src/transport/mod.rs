@@ -48,7 +48,6 @@ macro_rules! transports {
         }
 
         /// All connections of one transport in a run.
-        #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
             $($config($module::Model),)*
         }
@@ -247,8 +246,6 @@ pub trait Settings {
 /// Members that may be written in Python for transports: see `prototype.rs`.
 #[derive(Clone, Debug, Default)]
 pub struct Prototypes {
-    /// Transports.
     pub transports: Named<dyn python::Prototype>,
-    /// Congestion controls.
     pub controls: Named<dyn tcp::congestion::python::Prototype>,
 }

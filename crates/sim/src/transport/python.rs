@@ -120,7 +120,6 @@ pub struct At {
 
 /// The flow of an endpoint that begins.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "the fields are those of `Conn` and `Start`")]
 pub struct Opening {
     pub src: NodeId,
     pub dst: NodeId,
@@ -142,7 +141,6 @@ pub struct Opening {
 pub struct Data {
     /// Its sender, at the host of the event.
     pub at: At,
-    /// Its header.
     pub header: Header,
     /// Whether it has been sent before.
     pub again: bool,
@@ -170,7 +168,6 @@ pub enum Act {
 /// A decision.
 #[derive(Clone, Copy, Debug)]
 pub enum Decision {
-    /// On a connection.
     On(At, Act),
     /// The host's own timer is due after that time; none: it is switched off.
     HostTimer(Option<Time>),

@@ -39,7 +39,6 @@ pub struct Reassembly {
 /// Effect of an arriving packet at the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It was here before.
     Duplicate,
     /// It leaves a gap before it.
     OutOfOrder,

@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default)]
 pub struct SentList<N> {
     packets: VecDeque<Sent<N>>,
-    /// Number of the first.
     base: u32,
     lost: u32,
     /// No packet before it is lost.
@@ -16,9 +15,7 @@ pub struct SentList<N> {
 /// A packet that has been sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent<N> {
-    /// Its payload.
     pub len: u16,
-    /// Its state.
     pub state: State,
     /// The transport's note.
     pub note: N,
@@ -27,11 +24,9 @@ pub struct Sent<N> {
 /// A sender's state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing.
     UnderWay,
     /// It is to be sent again.
     Lost,
-    /// It has arrived.
     Acknowledged,
 }
 

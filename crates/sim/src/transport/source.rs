@@ -14,12 +14,10 @@ pub enum Next {
         offset: u64,
         /// Bytes, at most as many as requested.
         len: u32,
-        /// Whether nothing will follow.
         last: bool,
     },
     /// Nothing at this moment; the source will report when it has data.
     Nothing,
-    /// Nothing any more.
     End,
 }
 

@@ -12,26 +12,20 @@ use crate::units::Time;
 /// A request, as a port sees it. Rates are in kbit/s.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// The present.
     pub now: Time,
-    /// Its flow.
     pub flow: FlowId,
     /// By how many flows N grows: 1 for a SYN, less than 0 for a FIN or TERM.
     pub flows: i64,
     /// Whether it is a FIN or TERM.
     pub last: bool,
-    /// The requested rate.
     pub desired: i64,
-    /// The one before.
     pub before: i64,
-    /// The earlier allocation.
     pub past: i64,
 }
 
 /// The sums over a port's flows. Rates are in kbit/s.
 #[derive(Clone, Debug)]
 pub struct Sums {
-    /// N: flows.
     pub flows: i64,
     /// A: the sum of the allocations.
     pub allocated: i64,

@@ -110,7 +110,6 @@ fn settle<K: Ord>(entries: &mut [Entry], mut place: usize, key: impl Fn(&Entry) 
 pub struct Peq {
     alpha: f64,
     beta: f64,
-    /// Picoseconds.
     slot: f64,
     /// Memory that is used again.
     candidates: Vec<Candidate>,

@@ -16,7 +16,6 @@ pub fn weight(left: f64, exponent: f64) -> f64 {
 /// Claim of a flow on a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// Its weight.
     pub weight: f64,
     /// When it is taken off unless a packet of it comes.
     pub expires: Time,

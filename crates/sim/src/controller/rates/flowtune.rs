@@ -91,7 +91,6 @@ struct Flow {
     fastest: f64,
     /// By the prices.
     wanted: f64,
-    /// After normalisation.
     rate: f64,
     /// The rate it was last notified of; 0: none yet.
     heard: f64,

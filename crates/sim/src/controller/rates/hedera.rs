@@ -63,9 +63,7 @@ const ROUNDING: f64 = 1e-9;
 /// A large flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flow {
-    /// The host that sends.
     pub source: u32,
-    /// The host that receives.
     pub destination: u32,
     /// Its share of a host's link, by [`estimate`].
     pub demand: f64,
@@ -169,9 +167,7 @@ pub fn first_fit(
 /// Where a host is: neighbours in the search exchange the cores of two hosts of one switch, of one pod, or of any place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostPlace {
-    /// Its edge switch.
     pub edge: u32,
-    /// Its pod.
     pub pod: u32,
 }
 

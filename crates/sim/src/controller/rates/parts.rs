@@ -10,9 +10,7 @@ use super::matrix::Row;
 /// Rows and columns: of a part, those that entries connect, each in order.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
-    /// The sources.
     pub rows: Vec<u16>,
-    /// The destinations.
     pub columns: Vec<u16>,
 }
 
@@ -51,7 +49,6 @@ pub(super) struct Parts {
     /// By row and by column: the last walk that has seen it.
     rows_seen: Vec<u64>,
     columns_seen: Vec<u64>,
-    /// Walks so far.
     walks: u64,
     from_row: Walk,
     from_column: Walk,
@@ -289,7 +286,6 @@ impl Parts {
 
 /// The state of a walk after a step.
 enum Step {
-    /// It goes on.
     On,
     /// It has seen all lines that it can reach.
     End,

@@ -89,7 +89,6 @@ struct Flow {
 /// The packet of a queue that is next to be granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Its flow.
     pub flow: u32,
     /// When it arrived: all packets of a flow do so together.
     pub arrived: Time,

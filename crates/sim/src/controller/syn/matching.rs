@@ -49,7 +49,6 @@ impl Policy {
 pub struct Order {
     policy: Policy,
     ties: Stream,
-    /// In order.
     waiting: Vec<Entry>,
     /// In no order: they have come since the last slot.
     fresh: Vec<Entry>,
@@ -57,7 +56,6 @@ pub struct Order {
     kept: Vec<Entry>,
     /// Packets that each host may send, and receive, in a slot.
     units: u8,
-    /// The remainder of these.
     sources: Vec<u8>,
     destinations: Vec<u8>,
 }

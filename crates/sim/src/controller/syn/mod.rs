@@ -172,7 +172,6 @@ pub struct Model {
     policy: Policy,
     hosts: usize,
     clos: Clos,
-    /// Queues with a report.
     touched: Vec<QueueId>,
     matched: Vec<u32>,
     pairs: Vec<(NodeId, NodeId)>,
@@ -181,7 +180,6 @@ pub struct Model {
     next: Time,
     /// When it has last sent grants.
     given: Time,
-    /// Both for the audit.
     fabric: Arc<Fabric>,
     routes: Arc<Routes>,
 }

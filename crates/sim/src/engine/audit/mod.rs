@@ -29,11 +29,9 @@ pub const FINDINGS_MAX: usize = 20;
 
 /// The parts of a run, or the only one, at one time.
 pub(super) struct Auditor<'e, 'a, 'o, M: Members> {
-    /// The parts.
     pub parts: Vec<&'e Engine<'a, 'o, M>>,
     /// Connections with both their ends.
     pub conns: &'e [Conn],
-    /// The present.
     pub now: Time,
 }
 

@@ -26,7 +26,6 @@ pub struct Buckets {
 pub struct Entry {
     a: u32,
     word: u32,
-    /// Phase and rank.
     place: u32,
     after: u32,
 }

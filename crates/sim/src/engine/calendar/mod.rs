@@ -28,7 +28,6 @@ pub struct Calendar {
     cursor: usize,
     /// Hint on each event of the open bucket: the result of its prefetch.
     hints: Vec<u32>,
-    /// Events beyond the ring.
     far: BinaryHeap<Reverse<Event>>,
     /// Whether, in place of all that, there is a plain heap, by the keys of the events.
     is_plain: bool,

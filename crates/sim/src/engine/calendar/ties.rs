@@ -136,7 +136,6 @@ fn is_counted(order: u64) -> bool {
 #[derive(Clone, Copy, Debug)]
 struct Draw {
     flip: u32,
-    /// Odd.
     factor: u32,
 }
 

@@ -68,7 +68,6 @@ pub trait PortAgent {
 
 /// A port as its agent sees it.
 pub struct AgentContext<'a> {
-    /// The present.
     pub now: Time,
     /// The link that the port feeds: no other port of the fabric has this number.
     pub link: LinkId,

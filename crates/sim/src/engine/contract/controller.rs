@@ -24,13 +24,9 @@ pub enum Report {
     Burst {
         /// The queue; its number is new if this is its first burst.
         queue: QueueId,
-        /// The host that sends.
         from: NodeId,
-        /// The host that receives.
         to: NodeId,
-        /// The flow.
         flow: FlowId,
-        /// Payload.
         bytes: u64,
         /// Packets on the wire that carry it.
         packets: u32,
@@ -38,12 +34,10 @@ pub enum Report {
         link_bytes: u32,
         /// The flow's priority; the lowest number goes first.
         priority: u8,
-        /// When it came.
         at: Time,
     },
     /// A packet of the queue has begun its transmission. Only for controllers that request this report.
     Sent {
-        /// The queue.
         queue: QueueId,
         /// The flow of the packet.
         flow: FlowId,
@@ -53,13 +47,9 @@ pub enum Report {
         granted: Option<Time>,
     },
     /// The queue has become empty; under `idle = "drains"`, its last packet has leaked out.
-    Emptied {
-        /// The queue.
-        queue: QueueId,
-    },
+    Emptied { queue: QueueId },
     /// A grant was not used: the order was lost, or found nothing to send.
     Unused {
-        /// The queue.
         queue: QueueId,
         /// The time for which its order intended it.
         at: Time,
@@ -109,7 +99,6 @@ pub struct Grant {
 /// An order to a host on one of its queues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Act {
-    /// It may send.
     Send(Grant),
     /// From now on it sends by a leaky bucket.
     Rate {
@@ -125,7 +114,6 @@ pub enum Act {
 /// The path of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The connection.
     pub id: ConnId,
     /// When its flow started: its slot may be another's when the order arrives.
     pub start: Time,
@@ -136,13 +124,9 @@ pub struct Placed {
 /// A connection that is open, with its counters, as a controller sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFlow {
-    /// The connection.
     pub id: ConnId,
-    /// The host that sends.
     pub from: NodeId,
-    /// The host that receives.
     pub to: NodeId,
-    /// When its flow started.
     pub start: Time,
     /// Payload that has reached the receiver.
     pub delivered: u64,
@@ -155,7 +139,6 @@ pub struct Order {
     pub host: NodeId,
     /// The host's queue; of a path the number of the connection.
     pub queue: QueueId,
-    /// The action.
     pub act: Act,
 }
 
@@ -191,11 +174,9 @@ pub trait Controller {
 
 /// A controller's view of the run when it acts, and its decisions.
 pub struct ControlContext<'a> {
-    /// The present.
     pub now: Time,
     /// The controller's own random stream.
     pub chance: &'a mut Stream,
-    /// Its orders.
     pub orders: &'a mut Vec<Order>,
     /// Findings of an audit of this decision; none without an audit.
     pub found: Option<&'a mut Vec<String>>,

@@ -94,7 +94,6 @@ pub struct Configs<T> {
 /// The hosts of a network and the links to them: for models that keep a state for each.
 #[derive(Clone, Debug)]
 pub struct HostPorts {
-    /// Number of hosts.
     pub hosts: usize,
     /// Number of links of the network.
     pub links: usize,

@@ -21,15 +21,12 @@ use crate::units::{Rate, Time};
 
 /// The host at which an event of a test happens, and the transports' actions at it.
 pub struct FakeHost {
-    /// The present.
     pub now: Time,
     /// The host of the event; a test moves it from one end to the other.
     pub host: NodeId,
-    /// Rate of every port.
     pub rate: Rate,
     /// Shortest paths between the two hosts, for transports that need them.
     pub paths: u64,
-    /// Connections, by slot.
     pub conns: Vec<Conn>,
     /// Packets sent at once, in order: acknowledgements and the like.
     pub sent: Vec<Packet>,
@@ -47,7 +44,6 @@ pub struct FakeHost {
     pub record: Record,
     /// The transports whose packets ports write into: see [`Host::telemetry`].
     pub stamps: Stamps,
-    /// Reports to the controller.
     pub reports: Vec<Report>,
     /// Connections whose receiver has been notified that they were given up.
     pub given_up: Vec<ConnId>,

@@ -16,7 +16,6 @@ use crate::units::{Rate, SECOND, Time};
 /// A packet that has a choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
-    /// The node.
     pub at: NodeId,
     /// Stands for the packet's 5-tuple; or says the source's choices, if the balancer leaves them to it.
     pub label: u32,
@@ -68,7 +67,6 @@ pub struct Forgetting {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateEstimator {
     bytes: f64,
-    /// Reductions so far.
     reduced: u64,
 }
 

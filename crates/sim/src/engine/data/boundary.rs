@@ -14,7 +14,6 @@ use std::sync::Arc;
 pub struct Partition {
     /// The part of each node.
     pub part: Vec<u32>,
-    /// How many parts.
     pub count: u32,
     /// Lower bound on the time after which an event of a part can affect another part.
     pub lookahead: Time,
@@ -63,7 +62,6 @@ pub struct Outbox {
     pub paths: Vec<u32>,
     /// Number of packets, from the first, whose paths have been announced.
     pub told: usize,
-    /// Pause frames.
     pub pauses: Vec<Event>,
     /// Frames with credit, and the links that they cross.
     pub credits: Vec<(LinkId, Frame)>,
@@ -174,7 +172,6 @@ pub struct Remote {
     pub inbox: Outboxes,
     /// Starts and words to triggers at hosts of other parts.
     pub starts: Vec<(NodeId, Event)>,
-    /// Connections that have opened.
     pub opened: Vec<ConnId>,
     /// Slots that have been given to connections of this part.
     pub slots: u32,

@@ -12,9 +12,7 @@ use crate::units::Time;
 pub struct Conn {
     /// The flow that it carries.
     pub flow: FlowId,
-    /// The host that sends.
     pub src: NodeId,
-    /// The host that receives.
     pub dst: NodeId,
     /// Stands for the 5-tuple of packets to the receiver; those to the sender have another.
     pub label: u32,
@@ -48,7 +46,6 @@ pub struct Conn {
     pub size: u64,
     /// Key of the flow's own random streams.
     pub key: u64,
-    /// When the flow started.
     pub start: Time,
     pub(in crate::engine) sender: SenderEnd,
     pub(in crate::engine) receiver: ReceiverEnd,
@@ -112,7 +109,6 @@ pub struct ReceiverEnd {
     /// Latest creation time among the data packets that arrived.
     pub(in crate::engine) newest: Time,
     pub(in crate::engine) port: LinkId,
-    /// As at the sender.
     pub(in crate::engine) label: u32,
     pub(in crate::engine) path_flags: u8,
     /// Timer events that are pending.
@@ -326,7 +322,6 @@ impl ReceiverEnd {
 
 /// Counters of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the columns of the flows table have the same names")]
 pub struct Counts {
     pub delivered_bytes: u64,
     pub packets_sent: u64,

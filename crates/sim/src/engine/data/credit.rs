@@ -76,7 +76,6 @@ pub struct Credit {
     pub(in crate::engine) queue: [u32; CLASSES],
     /// The load of that port, in millionths.
     pub(in crate::engine) load: u32,
-    /// Frames sent.
     pub(in crate::engine) frames: u32,
     /// Whether a frame is to be sent.
     pub(in crate::engine) due: bool,

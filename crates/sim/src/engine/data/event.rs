@@ -16,7 +16,6 @@ pub enum Phase {
     Departure = 1,
     /// A packet arrives at the end of a link.
     Arrival = 2,
-    /// A flow starts.
     Start = 3,
     /// A timer of a host fires.
     Timer = 4,
@@ -44,12 +43,10 @@ pub enum Phase {
 /// | `Control` | see `engine/contract/controller.rs` | messages of the controller | the message, or that the controller acts |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When.
     pub time: Time,
     /// Phase (4 bits), rank of the source (28), the source's own count or whatever distinguishes its events (32): see
     /// [`order`].
     pub order: u64,
-    /// See above.
     pub a: u32,
 }
 

@@ -56,13 +56,9 @@ impl Level {
 pub struct Finished {
     /// Which of its counters are measured.
     pub level: Level,
-    /// How it ended.
     pub status: Status,
-    /// Which limit ended it.
     pub limit: Option<Limit>,
-    /// When it ended.
     pub end: Time,
-    /// Totals.
     pub totals: Totals,
     /// By flow: first those whose start was known, then `late`.
     pub flows: Vec<Counts>,
@@ -87,7 +83,6 @@ pub struct Finished {
 /// Counters of a whole run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// Events handled.
     pub events: u64,
     /// Links crossed by packets.
     pub packet_hops: u64,
@@ -168,9 +163,7 @@ pub struct ControlCounts {
 /// How a run in several parts went. None of it has an influence on results.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct PartCounts {
-    /// Parts.
     pub parts: u32,
-    /// Threads.
     pub threads: u32,
     /// Windows in which all parts went on by themselves.
     pub windows: u64,

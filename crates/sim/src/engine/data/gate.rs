@@ -49,7 +49,6 @@ pub struct Gate {
     pub wanted: u8,
     /// The content of the last frame.
     pub told: u8,
-    /// Frames sent.
     pub frames: u32,
 }
 
@@ -76,7 +75,6 @@ impl Gate {
 /// Thresholds for the upstream port, in queued bytes of one class that arrived on the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
-    /// Above this, stop.
     pub xoff: u32,
     /// From this on down, go on.
     pub xon: u32,

@@ -55,7 +55,6 @@ pub struct Header {
     pub len: u16,
     /// Number of the packet in its connection.
     pub number: u32,
-    /// First of two words.
     pub seq: u64,
     /// Second of two words. Of data, the sort key of ports with a queue "pfabric": the smallest goes first.
     pub ack: u64,

@@ -58,7 +58,6 @@ pub struct Plan<'a, M> {
     pub work_limit: u64,
     /// Bytes on the wire of the largest data packet of any transport.
     pub full_packet: u64,
-    /// Whether to audit.
     pub audit: bool,
 }
 
@@ -81,27 +80,23 @@ pub struct Parts<'a, M> {
     pub fabric: &'a Fabric,
     /// The ways through it while nothing is down.
     pub routes: &'a Routes,
-    /// Its faults.
     pub faults: &'a Timeline,
     /// The run's transports, queue and load balancers.
     pub members: &'a M,
     /// Seed of every random stream.
     pub seed: u64,
-    /// Number of the repetition.
     pub replica: u64,
     /// Whether no port may commit to departures.
     pub serviced_only: bool,
     /// Which of several packets that arrive at one instant goes first. By arrival, transmissions are to begin in their order:
     /// `serviced_only`.
     pub ties: Rule,
-    /// The event queue.
     pub agenda: Agenda,
 }
 
 /// Which structure holds the future; both give the same order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Agenda {
-    /// The ring of buckets.
     #[default]
     Calendar,
     /// A plain binary heap: the oracle, and the alternative for benchmarks.

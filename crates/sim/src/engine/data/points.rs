@@ -24,7 +24,6 @@ pub enum Point {
     },
     /// A timer of a host was due and has fired.
     Timer {
-        /// The host.
         host: NodeId,
         /// The end that it belongs to.
         end: End,
@@ -33,18 +32,12 @@ pub enum Point {
     },
     /// The congestion window of a flow's sender has changed; with subflows, their sum.
     Window {
-        /// Whose.
         conn: ConnAt,
         /// Bytes that it may have in flight.
         bytes: u64,
     },
     /// The rate at which a flow's sender paces its packets has changed.
-    Rate {
-        /// Whose.
-        conn: ConnAt,
-        /// Its rate.
-        rate: Rate,
-    },
+    Rate { conn: ConnAt, rate: Rate },
 }
 
 /// The steps in the life of a packet.
@@ -58,7 +51,6 @@ pub enum Step {
     Started,
     /// Its last bit has come out of the link, which counts as crossed.
     Arrived,
-    /// It is gone.
     Dropped(DropReason),
     /// A port has cut its payload off.
     Trimmed,
@@ -90,7 +82,6 @@ pub struct PacketAt {
     pub link: LinkId,
     /// The packet as it is from then on.
     pub packet: Packet,
-    /// Its connection.
     pub conn: ConnAt,
     /// Whether it has arrived at the host that it is for.
     pub is_last: bool,
@@ -111,9 +102,7 @@ pub struct ConnAt {
     pub transport: u8,
     /// The configuration of that transport.
     pub config: u8,
-    /// The host that sends.
     pub src: NodeId,
-    /// The host that receives.
     pub dst: NodeId,
 }
 
@@ -245,7 +234,6 @@ pub fn carrier(conns: &[Conn], via: ConnId) -> ConnId {
 pub struct Seen {
     /// The sort key of its event, which begins with the time: see `engine/data/event.rs`.
     pub place: u128,
-    /// The point.
     pub point: Point,
 }
 
@@ -278,7 +266,6 @@ pub struct Watch {
 pub struct Pace {
     /// Bytes that it may have in flight.
     pub window: Option<u64>,
-    /// Its rate.
     pub rate: Option<Rate>,
 }
 

@@ -25,7 +25,6 @@ pub struct Port {
     pub lookahead: Time,
     /// Zero if the rate does not divide: then each packet's time is rounded up by itself.
     ps_per_byte: u32,
-    /// Place among simultaneous events.
     pub rank: u32,
     /// Packets and bytes put on the wire.
     pub sent: Amount,
@@ -78,7 +77,6 @@ pub struct Tally {
 pub struct Losses {
     /// Packets dropped.
     pub dropped: Amount,
-    /// Headers sent back.
     pub bounced: Amount,
     /// Packets whose payload was trimmed off.
     pub trims: u64,

@@ -18,7 +18,6 @@ pub struct Progress {
     pub flows: u64,
     /// Links crossed by packets.
     pub packet_hops: u64,
-    /// Events handled.
     pub events: u64,
 }
 

@@ -10,7 +10,6 @@ use crate::ids::ConnId;
 pub struct Ranks {
     /// The two behind a place are at twice its number and one or two more; neither goes before it.
     heap: Vec<Ranked>,
-    /// How many have joined.
     joined: u32,
     /// The one that went first last, unless it has ended.
     last: Option<ConnId>,

@@ -31,9 +31,7 @@ impl BufferLimit {
 /// Actions of a first-in first-out queue on arrival and departure.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// Its limit.
     pub limit: BufferLimit,
-    /// Above this it marks.
     pub threshold: BufferLimit,
     /// Whether the packet on the wire counts towards both.
     pub counts_wire: bool,

@@ -15,7 +15,6 @@ pub enum StartKind {
     Fired = 2,
     /// A source draws its next flow.
     Drawn = 3,
-    /// The measuring window ends.
     Window = 4,
 }
 
@@ -30,7 +29,6 @@ const NUMBER_BITS: u32 = 29;
 /// A start to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// The kind of start.
     pub kind: StartKind,
     /// Where: the source of the flow, or the host of the trigger; [`NodeId::NONE`] for the end of the window.
     pub host: NodeId,

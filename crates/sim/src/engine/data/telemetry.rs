@@ -108,7 +108,6 @@ impl Deref for Telemetry {
 pub struct Stamps {
     /// By the run's transports, a bit each.
     transports: u32,
-    /// Sorted.
     rates: Vec<Rate>,
 }
 

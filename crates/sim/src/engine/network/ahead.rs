@@ -21,7 +21,6 @@ use crate::routing::Routes;
 pub const HERE: u32 = UNSEEN - 1;
 
 /// The parts of the [`crate::engine::network::Network`] that determine the addresses that an event will touch.
-#[allow(missing_docs, reason = "the network's fields have the documentation")]
 pub struct Ahead<'a, M: Members> {
     pub arena: &'a Arena,
     pub egress: &'a [Egress<M::Queue>],

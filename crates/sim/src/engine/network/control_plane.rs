@@ -32,7 +32,6 @@ pub const MESSAGE_BYTES: usize = size_of::<Message>();
 pub struct SentOrder {
     /// Its arrival; `a` is for that part to set.
     pub event: Event,
-    /// The order.
     pub order: Order,
     /// Its number among the orders to its queue.
     pub number: u32,
@@ -64,7 +63,6 @@ pub struct ControlPlane<C> {
     heard: Vec<Time>,
     /// In a run of several parts: orders that leave for them.
     sent_orders: Option<Vec<SentOrder>>,
-    /// When it acts next.
     due: Time,
     counter: u32,
     counts: ControlCounts,

@@ -16,7 +16,6 @@ use crate::units::Time;
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Egress<Q> {
-    /// The transmitter.
     pub port: Port,
     /// Queued packets, or computed departures.
     pub queue: PortQueue<Q>,

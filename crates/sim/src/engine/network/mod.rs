@@ -49,9 +49,7 @@ use crate::units::Time;
 
 /// Everything between the hosts, and what the hosts' transports reach it by.
 pub struct Network<'a, M: Members> {
-    /// The present.
     pub now: Time,
-    /// The future.
     pub calendar: Calendar,
     /// The packets.
     pub arena: Arena,
@@ -63,7 +61,6 @@ pub struct Network<'a, M: Members> {
     pub links: Links,
     /// Packets and bytes offered to each port and received from each link, for the audit; empty without one.
     pub tallies: Vec<Tally>,
-    /// Agents, by port.
     pub agents: Agents<M::Agent>,
     /// The controller, if there is one and the run has one part.
     pub(super) control_plane: Option<Box<ControlPlane<M::Controller>>>,
@@ -73,9 +70,7 @@ pub struct Network<'a, M: Members> {
     pub shows: bool,
     /// Record of the packet just received, and of the next one sent: see [`Host::record`](crate::engine::contract::host::Host::record).
     pub record: Record,
-    /// Live connections, by slot.
     pub conns: Vec<Conn>,
-    /// Slots without one.
     pub free_conns: Vec<ConnId>,
     /// Connections with something to send, by port.
     pub ready: Vec<ReadyList>,
@@ -107,7 +102,6 @@ pub struct Network<'a, M: Members> {
     pub moved_at: Time,
     /// Seed of every random stream in the run.
     pub seed: u64,
-    /// Number of the repetition.
     pub replica: u64,
     pub(super) balancers: Vec<M::Balancer>,
     /// Memory for what a balancer that looks at ports is shown.
@@ -115,7 +109,6 @@ pub struct Network<'a, M: Members> {
     pub(super) routes: &'a Routes,
     /// Whole paths that sources have chosen.
     pub(super) paths: Paths,
-    /// The routes without faults.
     whole: &'a Routes,
     /// The network as it was built.
     fabric: &'a Fabric,

@@ -78,7 +78,6 @@ pub struct Parted<'a, 'o, M: Members> {
     witness: Witness,
     /// Connections of all parts, each with both its ends; made for a look.
     joined: Vec<Conn>,
-    /// Events of all parts.
     events: u64,
     /// Events before the next audit.
     next_audit: u64,

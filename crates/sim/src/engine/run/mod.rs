@@ -89,7 +89,6 @@ pub struct Engine<'a, 'o, M: Members> {
     pub(super) boundary_links: Vec<LinkId>,
     /// When the first of these ports at which something waits has a free wire.
     pub(super) undecided: Option<Time>,
-    /// Those who watch.
     pub(super) observers: Vec<&'o mut dyn Observer>,
     /// Until this time neither the end of the run nor an observer is due.
     pub(super) horizon: Time,

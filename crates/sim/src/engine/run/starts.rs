@@ -27,7 +27,6 @@ pub struct Starts<'a> {
     part: Option<(Arc<Partition>, u32)>,
     /// The flows whose start is known, if not all of them are this part's.
     own: Option<Vec<u32>>,
-    /// The next of them.
     next: usize,
     /// Flows that wait for others, with their start once they have it, then those drawn during the run.
     late: Vec<Flow>,

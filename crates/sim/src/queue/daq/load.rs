@@ -20,6 +20,7 @@ pub(super) struct Load {
 }
 
 impl Load {
+    /// An idle port.
     pub fn new(rtt: Time) -> Load {
         Load { rtt, ..Load::default() }
     }

@@ -18,7 +18,6 @@ const NONE: u32 = u32::MAX;
 /// A data packet that waits.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
-    /// Its sort key.
     pub rank: u64,
     /// The packet.
     pub queued: Queued,

@@ -16,7 +16,6 @@ mod kept;
 /// A discipline's view at the beginning of a slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot<'a> {
-    /// The slot.
     pub now: u64,
     /// All flows that are present, in order of arrival.
     pub flows: &'a [Flow],
@@ -27,7 +26,6 @@ pub struct Slot<'a> {
 /// The flow or flows that are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// No flow.
     Nobody,
     /// That flow alone, by its place in the slot's list.
     One(usize),

@@ -144,7 +144,6 @@ pub enum LoadOf {
 /// The entry that another one waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behind<'a> {
-    /// Its name.
     pub entry: &'a str,
     /// Whether the i-th flow waits for the i-th, so that there are no more of them.
     pub flow_by_flow: bool,
@@ -152,11 +151,9 @@ pub struct Behind<'a> {
 
 /// An entry's flows, as drawn.
 pub struct Own {
-    /// Index of the entry.
     pub entry: usize,
     /// Flows in a round of its matrix.
     pub round: u64,
-    /// How many there are.
     pub flows: u64,
     /// The jitter of each that waits.
     pub jitters: Vec<Time>,
@@ -165,11 +162,9 @@ pub struct Own {
 /// A random time added to a flow's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jitter {
-    /// Nothing.
     None,
     /// Uniform up to the time of a packet of 1500 B at the source's port, whatever the transport sends.
     OnePacket,
-    /// Uniform up to this.
     UpTo(Time),
 }
 

@@ -27,13 +27,11 @@ impl Extent {
 
 /// The entry and its network, on which the number of its flows depends.
 pub struct Scope<'a> {
-    /// Name of the entry.
     pub name: &'a str,
     /// The hosts that take part.
     pub ranks: &'a [u32],
     /// Number of hosts in the network.
     pub hosts: u32,
-    /// The rates of hosts.
     pub ports: &'a HostPorts,
     /// Whether nothing is wrong with the workload by itself.
     pub valid: bool,

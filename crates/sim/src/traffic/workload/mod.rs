@@ -104,7 +104,6 @@ pub trait Workload: Debug + Send + Sync {
 pub struct Reference<'a> {
     /// Path of the field that names it, below the entry.
     pub path: String,
-    /// Its name.
     pub entry: &'a str,
     /// Whether flows wait until its flows have ended.
     pub waits: bool,

@@ -25,7 +25,6 @@ const JITTER_PACKET: u64 = 1500;
 /// Flows by arrivals, a matrix and sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Product {
-    /// When flows start.
     pub arrivals: Arrivals,
     /// Senders and receivers of the flows.
     pub matrix: Matrix,

@@ -13,9 +13,7 @@ use crate::units::{Rate, Time};
 /// A host's flows to one destination.
 #[derive(Clone, Debug)]
 pub struct DestinationQueue {
-    /// The host that sends.
     pub from: NodeId,
-    /// The destination.
     to: NodeId,
     /// The first flow, whose packets go next, and the last.
     pub head: ConnId,
@@ -35,9 +33,7 @@ impl DestinationQueue {
 /// A queue that has something to send, or that drains, at its host.
 #[derive(Clone, Copy, Debug)]
 pub struct Active {
-    /// Its number.
     pub queue: QueueId,
-    /// The destination.
     to: NodeId,
     /// The label that its packets carry, if the controller has assigned one.
     pub label: Option<u32>,
@@ -60,7 +56,6 @@ pub struct AtHost {
     pub turn_requested: bool,
     /// When the next bucket is empty.
     pub leak_timer: Timer,
-    /// Its port.
     pub port: LinkId,
     /// Bytes that wait.
     pub bytes: u64,
@@ -168,7 +163,6 @@ impl AtHost {
 pub struct HeldGrant {
     /// For which of its queues.
     pub queue: QueueId,
-    /// As it arrived.
     pub grant: Grant,
     /// Whether a packet has gone by it.
     pub used: bool,

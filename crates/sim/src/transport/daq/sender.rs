@@ -49,7 +49,6 @@ pub struct Sender {
 enum Stage {
     /// It waits for the SYN/ACK.
     Opening,
-    /// It sends.
     Open,
     /// It has been given up and waits for the receiver's acknowledgement of that.
     Quitting,

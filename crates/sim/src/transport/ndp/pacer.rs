@@ -23,9 +23,7 @@ pub struct Pacer {
     pub timer: Timer,
     /// Pulls that ever joined; those that left at once included. With the next two, for the audit.
     pub queued: u64,
-    /// Pulls that have left.
     pub sent: u64,
-    /// Pulls that became void.
     pub flushed: u64,
 }
 
@@ -38,7 +36,6 @@ struct Waiting {
     id: ConnId,
     /// Its place in the cycle of turns, if these go round.
     place: u64,
-    /// How many.
     pulls: u32,
     priority: u8,
 }

@@ -76,7 +76,6 @@ pub enum Asks {
 pub struct Flow<'a> {
     /// How its packets are sent.
     pub pacing: &'a Pacing,
-    /// The present.
     pub now: Time,
     /// Bytes that have not been acknowledged.
     pub left: u64,

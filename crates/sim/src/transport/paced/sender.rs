@@ -63,11 +63,11 @@ enum Stage {
     /// Its SYN is not answered.
     #[default]
     Opens,
-    /// Data may be sent.
     Open,
     /// Its FIN is not answered; or, of one that was given up, its TERM.
-    Closes { given_up: bool },
-    /// The FIN is answered.
+    Closes {
+        given_up: bool,
+    },
     Over,
 }
 

@@ -26,7 +26,6 @@ pub struct Sender<C> {
     una: u32,
     /// One more than the last one sent so far.
     sent: u32,
-    /// How many there are.
     end: u32,
     /// None before the flow starts.
     pub(super) control: Option<C>,

@@ -51,7 +51,6 @@ pub struct Model<R> {
     /// The subflows that the sender has opened, and those that the receiver has accepted, by number.
     subflows: Ends<Vec<ConnId>>,
     accepted: Ends<Vec<(u8, ConnId)>>,
-    /// Of subflows.
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
     /// Parts of which a segment has just been acknowledged.

@@ -22,7 +22,6 @@ pub const SUBFLOWS_MAX: u32 = 255;
 /// How a flow is carried by several TCP connections.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// How many there are.
     pub subflows: Subflows,
     /// How their windows grow in congestion avoidance.
     pub coupling: Coupling,
@@ -62,7 +61,6 @@ impl Session {
 /// How many connections carry a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Subflows {
-    /// So many.
     Number(u32),
     /// As many as there are shortest paths between its hosts, at most so many.
     AtMost(u32),

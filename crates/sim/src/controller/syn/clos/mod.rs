@@ -43,7 +43,6 @@ pub struct Clos {
 /// The leaves below the same planes.
 #[derive(Clone, Debug)]
 struct Stage {
-    /// Stages below this one.
     height: usize,
     colouring: Colouring,
     /// By colour, where it leads.

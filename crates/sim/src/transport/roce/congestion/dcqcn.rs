@@ -77,7 +77,6 @@ pub struct Model {
     line: f64,
     /// The flow's current rate.
     current: f64,
-    /// The target rate.
     target: f64,
     alpha: f64,
     /// Whether there has been a cut; before it, nothing is limited and nothing rises.

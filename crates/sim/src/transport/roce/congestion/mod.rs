@@ -20,7 +20,6 @@ macro_rules! controls {
 
         /// The state of one flow's control.
         #[derive(Debug)]
-        #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
             $($config($module::Model),)*
         }

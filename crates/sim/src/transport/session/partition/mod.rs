@@ -21,7 +21,6 @@ macro_rules! partitions {
 
         /// The state of one sender's partition.
         #[derive(Clone, Debug)]
-        #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
             $($config($module::Model),)*
         }

@@ -23,7 +23,6 @@ macro_rules! controls {
 
         /// The state of one connection's congestion control.
         #[derive(Debug)]
-        #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
             $($config($module::Model),)*
         }
@@ -92,9 +91,7 @@ pub trait Settings {
 /// A connection's window, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// Congestion window.
     pub cwnd: u64,
-    /// Slow-start threshold.
     pub ssthresh: u64,
     /// A full segment.
     pub mss: u64,
@@ -256,7 +253,6 @@ pub struct Recovery {
 /// The connection's action after an acknowledgement during fast recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Recovery is over.
     Leave,
     /// It goes on: send the first unacknowledged segment again.
     Repair {
@@ -290,9 +286,7 @@ pub struct Progress {
 /// A sign of congestion for which the window is reduced.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent {
-    /// How it was detected.
     pub cause: Cause,
-    /// When.
     pub now: Time,
     /// How far the flow has come.
     pub progress: Progress,
@@ -302,10 +296,7 @@ pub struct CongestionEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// So many duplicate acknowledgements: a segment is lost, and is sent again.
-    FastRetransmit {
-        /// The threshold.
-        dupacks: u32,
-    },
+    FastRetransmit { dupacks: u32 },
     /// The retransmission timer has expired.
     Timeout {
         /// Whether it had not expired for the same segment before.

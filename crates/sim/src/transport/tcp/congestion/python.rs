@@ -59,7 +59,6 @@ pub trait Prototype: Factory {
 
 /// The verbs that a class has.
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs, reason = "they are the verbs of `Control`; a congestion event has one by its cause")]
 pub struct Verbs {
     pub on_ack: bool,
     pub on_loss: bool,

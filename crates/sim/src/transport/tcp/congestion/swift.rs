@@ -115,7 +115,6 @@ pub struct Model {
     last_decrease: Option<Time>,
     /// The delay of the last acknowledgement.
     rtt: Time,
-    /// Timeouts since then.
     retransmits: u32,
     /// Bytes that stand for segments which have left the network during fast recovery.
     inflation: u64,

@@ -47,7 +47,6 @@ pub struct Sender {
     control: congestion::Model,
     /// The reduction for marks in progress, if reductions take a round trip.
     reduction: Option<Reduction>,
-    /// Whether they do.
     in_proportion: bool,
     /// The first segment behind the latest window of which something has been acknowledged.
     answered: u32,
