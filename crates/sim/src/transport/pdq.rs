@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::late::LateFlow;
 use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
 use super::{Needs, Profile, Settings};
-use crate::agent::pdq::{NOBODY, PdqPort, word};
+use crate::agent::pdq::{NO_PORT, PdqPort, word};
 use crate::engine::contract::packet::Record;
 use crate::problem::Problem;
 use crate::transport::rtt::Rtt;
@@ -73,7 +73,7 @@ pub struct Sender {
 
 impl Default for Sender {
     fn default() -> Self {
-        Sender { paused_by: NOBODY, probe: 1.0, rtt: Rtt::default(), asked_at: Time::ZERO }
+        Sender { paused_by: NO_PORT, probe: 1.0, rtt: Rtt::default(), asked_at: Time::ZERO }
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
         let (mut sender, config) = (Sender::default(), Pdq::default());
         let mut record = Record::default();
         sender.ask(Asks::First, &flow(125_000, 0, Time::NEVER), &config, &mut record);
-        assert_eq!(record.0, [1_000_000_000, NOBODY, Time::NEVER.0, 1_000_000_000, 0, 0, 0, 0]);
+        assert_eq!(record.0, [1_000_000_000, NO_PORT, Time::NEVER.0, 1_000_000_000, 0, 0, 0, 0]);
         sender.answer(Asks::First, &answered(0, 7, 2.5), &flow(125_000, 0, Time::NEVER), &config);
         let due = Time::from_us(9000);
         sender.ask(Asks::Again, &flow(62_500, 0, due), &config, &mut record);
@@ -192,7 +192,7 @@ mod tests {
             [(0, 0.2, 0), (0, 2.5, 150), (400_000_000, 2.5, 0), (9_000_000_000, 0.0, 0)]
         {
             sender.ask(Asks::Again, &asked, &config, &mut record);
-            let paused_by = if given == 0 { 3 } else { NOBODY };
+            let paused_by = if given == 0 { 3 } else { NO_PORT };
             let answer = answered(given, paused_by, probe);
             let granted = sender.answer(Asks::Again, &answer, &flow(125_000, 0, Time::NEVER), &config);
             let expected = Granted { rate: given.min(1_000_000_000), again: Time::from_us(again) };

@@ -289,7 +289,8 @@ fn a_thousand_small_runs_on_threads_are_the_same_runs() {
 }
 
 /// All flows of a permutation end within a few windows, each known to its sender: no part waits for the order of the
-/// events of others. Nobody tells the sender of a datagram, whose last packet may be anywhere: there parts take turns.
+/// events of others. The sender of a datagram gets no acknowledgement, and its last packet may be anywhere: there parts take
+/// turns.
 #[test]
 fn flows_that_end_together_cost_no_turns() {
     for (transport, takes_turns) in [("ndp", false), ("tcp", false), ("datagram", true)] {

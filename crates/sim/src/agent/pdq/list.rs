@@ -156,7 +156,7 @@ impl List {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{NOBODY, Order, PdqPort};
+    use super::super::{NO_PORT, Order, PdqPort};
     use super::*;
     use crate::units::Rate;
 
@@ -171,7 +171,7 @@ mod tests {
             rtt: Time::from_us(100).0,
             rate: 0,
             given: 0,
-            paused_by: NOBODY,
+            paused_by: NO_PORT,
             expires: NOW,
         }
     }

@@ -147,7 +147,7 @@ impl Build for PdqPort {
 pub mod word {
     /// R_H: the rate in bit/s that the sender requests, then the rate that ports leave of it.
     pub const RATE: usize = 0;
-    /// P_H: the number of the link whose port pauses the flow; [`NOBODY`](super::NOBODY).
+    /// P_H: the number of the link whose port pauses the flow; [`NO_PORT`](super::NO_PORT).
     pub const PAUSED_BY: usize = 1;
     /// D_H: when the flow is due, in ps; that of [`Time::NEVER`](super::Time::NEVER) without a deadline.
     pub const DUE: usize = 2;
@@ -162,7 +162,7 @@ pub mod word {
 }
 
 /// No port pauses the flow.
-pub const NOBODY: u64 = u64::MAX;
+pub const NO_PORT: u64 = u64::MAX;
 
 /// One port. Rates are in bit/s.
 #[derive(Clone, Debug)]
@@ -252,7 +252,7 @@ impl Model {
             expires: cx.now.saturating_add(self.patience(words[word::RTT])),
             rate: 0,
             given: 0,
-            paused_by: NOBODY,
+            paused_by: NO_PORT,
         };
         let Some(place) = self.list.note(entry, cx.now) else {
             let spacing = words[word::SPACING];
@@ -290,7 +290,7 @@ impl Model {
     /// Writes into the packet how fast its flow may send; 0: it is paused here.
     fn answer(&self, rate: u64, words: &mut [u64; 8], cx: &AgentContext) {
         words[word::RATE] = words[word::RATE].min(rate);
-        words[word::PAUSED_BY] = if rate == 0 { u64::from(cx.link.0) } else { NOBODY };
+        words[word::PAUSED_BY] = if rate == 0 { u64::from(cx.link.0) } else { NO_PORT };
     }
 
     /// Wakes a port that rests.
@@ -314,7 +314,7 @@ impl PortAgent for Model {
         let Record(words) = record;
         let paused_by = words[word::PAUSED_BY];
         let is_over = matches!(packet.header.kind, kind::FIN | kind::TERM);
-        if is_over || (paused_by != NOBODY && paused_by != u64::from(cx.link.0)) {
+        if is_over || (paused_by != NO_PORT && paused_by != u64::from(cx.link.0)) {
             self.list.remove(cx.flow);
             return;
         }
@@ -333,7 +333,7 @@ impl PortAgent for Model {
             return;
         }
         let (paused_by, me) = (words[word::PAUSED_BY], u64::from(cx.link.0));
-        if paused_by != NOBODY {
+        if paused_by != NO_PORT {
             words[word::RATE] = 0;
             if paused_by != me {
                 self.list.remove(cx.flow);
@@ -427,7 +427,7 @@ impl Model {
             expires: Time::ZERO,
             rate: 1,
             given: 1,
-            paused_by: NOBODY,
+            paused_by: NO_PORT,
         };
         assert_eq!(self.list.note(entry, Time::ZERO), Some(0));
     }
@@ -443,7 +443,7 @@ mod tests {
         let mut record = Record::default();
         let Record(words) = &mut record;
         words[word::RATE] = 1_000_000_000;
-        words[word::PAUSED_BY] = NOBODY;
+        words[word::PAUSED_BY] = NO_PORT;
         words[word::DUE] = Time::NEVER.0;
         words[word::LEFT] = Time::from_us(left_us).0;
         words[word::RTT] = Time::from_us(100).0;
@@ -461,7 +461,7 @@ mod tests {
             let mut first = requests(10_000);
             at.packet(&mut port, 1, kind::DATA_ASKS, &mut first);
             at.answer(&mut port, 1, kind::DATA_ANSWER, &mut first);
-            assert_eq!((first.0[word::RATE], first.0[word::PAUSED_BY]), (1_000_000_000, NOBODY));
+            assert_eq!((first.0[word::RATE], first.0[word::PAUSED_BY]), (1_000_000_000, NO_PORT));
             at.now = Time::from_us(50);
             let mut second = requests(20_000);
             at.packet(&mut port, 2, kind::DATA_ASKS, &mut second);

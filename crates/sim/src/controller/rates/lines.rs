@@ -32,7 +32,7 @@ pub(super) struct Lines {
 }
 
 /// The place of no line.
-const NOBODY: u16 = u16::MAX;
+const NONE: u16 = u16::MAX;
 
 impl Lines {
     pub(super) fn new() -> Lines {
@@ -84,7 +84,7 @@ impl Lines {
             end += length(&slice[0]) * LANES;
             self.starts.push(end as u32);
         }
-        self.others.resize(end, NOBODY);
+        self.others.resize(end, NONE);
         self.scaled.clear();
         self.scaled.resize(if even { 0 } else { end }, 0.0);
         self.next.clear();

@@ -130,13 +130,13 @@ mod tests {
         vec![Conn::between(NodeId(0), NodeId(1)); count]
     }
 
-    const NOBODY: ConnId = ConnId(7);
+    const NONE: ConnId = ConnId(7);
 
     /// Ranks 30, 10 and 20: the second goes first, then the third when it has rank 5, then the first when the others have left.
     #[test]
     fn the_lowest_rank_goes_first() {
         let (mut conns, mut ranks) = (conns(8), Ranks::default());
-        assert_eq!(ranks.choose(&conns, NOBODY), None);
+        assert_eq!(ranks.choose(&conns, NONE), None);
         for (id, rank) in [(0, 30), (1, 10), (2, 20)] {
             ranks.set(&mut conns, ConnId(id), rank);
         }
@@ -159,16 +159,16 @@ mod tests {
         for id in [2, 0, 1] {
             ranks.set(&mut conns, ConnId(id), 10);
         }
-        assert_eq!(ranks.choose(&conns, NOBODY), Some(ConnId(2)));
+        assert_eq!(ranks.choose(&conns, NONE), Some(ConnId(2)));
         assert_eq!(ranks.choose(&conns, ConnId(0)), Some(ConnId(2)), "it goes on");
         ranks.end(&mut conns, ConnId(2));
         assert_eq!(ranks.choose(&conns, ConnId(1)), Some(ConnId(1)), "it has its turn");
         // Another one in the slot of one that has ended is not the last one.
         ranks.end(&mut conns, ConnId(1));
         ranks.set(&mut conns, ConnId(1), 10);
-        assert_eq!(ranks.choose(&conns, NOBODY), Some(ConnId(0)), "it joined before");
+        assert_eq!(ranks.choose(&conns, NONE), Some(ConnId(0)), "it joined before");
         assert_eq!(ranks.take(&mut conns), [(ConnId(0), 10), (ConnId(1), 10)]);
-        assert_eq!(ranks.choose(&conns, NOBODY), None);
+        assert_eq!(ranks.choose(&conns, NONE), None);
     }
 
     proptest! {
@@ -194,7 +194,7 @@ mod tests {
                 }
                 ranks.last = None;
                 let first = list.iter().min_by_key(|(_, rank)| *rank).map(|(id, _)| *id);
-                prop_assert_eq!(ranks.choose(&conns, NOBODY), first);
+                prop_assert_eq!(ranks.choose(&conns, NONE), first);
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::ids::QueueId;
 use std::collections::VecDeque;
 
 /// The controller, its events, and the numbers of queues.
-pub(in crate::engine) struct Center<C> {
+pub(in crate::engine) struct CentralControl<C> {
     pub control_plane: Box<ControlPlane<C>>,
     calendar: Calendar,
     /// By part and by its number there, the number of a queue in the run.
@@ -32,12 +32,12 @@ pub(in crate::engine) struct Center<C> {
     pub events: u64,
 }
 
-impl<C: Controller> Center<C> {
+impl<C: Controller> CentralControl<C> {
     /// The controller before the run.
-    pub fn new(mut control_plane: Box<ControlPlane<C>>, parts: usize, agenda: Agenda) -> Center<C> {
+    pub fn new(mut control_plane: Box<ControlPlane<C>>, parts: usize, agenda: Agenda) -> CentralControl<C> {
         let mut calendar = Calendar::new(agenda, Ties::default());
         control_plane.begin(&mut calendar);
-        Center {
+        CentralControl {
             control_plane,
             calendar,
             numbers: vec![Vec::new(); parts],
@@ -111,16 +111,16 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     /// The controller processes the reports that have been made, and handles its next event if that comes before the
     /// event with that key and before `end`. Returns whether there was one.
     pub(in crate::engine) fn controls_before(&mut self, key: u128, end: Time) -> bool {
-        let Some(center) = &mut self.center else { return false };
-        center.collect(self.parts.iter_mut().filter_map(|part| part.net.mailbox.as_deref_mut()));
-        center.hear_all();
+        let Some(central) = &mut self.central else { return false };
+        central.collect(self.parts.iter_mut().filter_map(|part| part.net.mailbox.as_deref_mut()));
+        central.hear_all();
         // A report may have arrived before what was to come next.
-        if !center.first().is_some_and(|event| event.key() < key && event.time < end) {
+        if !central.first().is_some_and(|event| event.key() < key && event.time < end) {
             return false;
         }
-        center.handle_next(&mut self.observers);
-        for sent_orders in center.control_plane.sent_orders().drain(..) {
-            let queue = center.queues[sent_orders.order.queue.index()];
+        central.handle_next(&mut self.observers);
+        for sent_orders in central.control_plane.sent_orders().drain(..) {
+            let queue = central.queues[sent_orders.order.queue.index()];
             let net = &mut self.parts[self.partition.of(sent_orders.order.host)].net;
             let mailbox = net.mailbox.as_mut().expect("each part has a mailbox if there is a controller");
             net.calendar.push(mailbox.admit(sent_orders, queue));

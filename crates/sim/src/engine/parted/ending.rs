@@ -3,7 +3,7 @@
 //! A run ends with the event that ends its last flow, and none behind that event happens. Where senders know the ends of
 //! their flows, each part goes on up to the end of its own last flow. If one of them comes to the end of the window with
 //! open flows, the run does not end in it, and the others follow; else the run ends with the last of their events, up to
-//! which the others go on. A flow of which nobody tells its sender ends with its last packet, wherever that is: then
+//! which the others go on. A flow whose sender gets no acknowledgement ends with its last packet, wherever that is: then
 //! parts take turns event by event, in the order of all events.
 
 use super::*;
@@ -38,7 +38,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     }
 
     pub(in crate::engine) fn out_of_events(&mut self) -> Status {
-        let control = self.center.as_ref().map_or(Time::ZERO, |center| center.now);
+        let control = self.central.as_ref().map_or(Time::ZERO, |central| central.now);
         self.now = self.parts.iter().map(|part| part.net.now).max().unwrap_or(Time::ZERO).max(control);
         if self.stop_at != Time::NEVER {
             self.now = self.stop_at.min(self.plan.until.unwrap_or(Time::NEVER));

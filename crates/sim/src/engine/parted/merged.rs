@@ -36,8 +36,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let parts = self.parts.iter().map(|part| &**part).collect();
         let now = self.parts.iter().map(|part| part.net.now).max().unwrap_or(Time::ZERO);
         let mut wrong = Auditor { parts, conns: &self.joined, now }.audit();
-        if let Some(center) = &mut self.center {
-            center.control_plane.audit(&mut wrong);
+        if let Some(central) = &mut self.central {
+            central.control_plane.audit(&mut wrong);
         }
         self.violations.extend(wrong.into_iter().map(|what| format!("at {now}: {what}")));
         self.violations.truncate(FINDINGS_MAX);
@@ -71,8 +71,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let fabric = self.plan.parts.fabric;
         let (limit, traffic, counts) = (self.limit, self.plan.traffic, self.counts);
         let (deadlock, violations) = (self.deadlock, self.violations);
-        let of_control = self.center.as_ref().map_or(0, |center| center.events);
-        let control = self.center.as_ref().map(|center| center.control_plane.counts());
+        let of_control = self.central.as_ref().map_or(0, |central| central.events);
+        let control = self.central.as_ref().map(|central| central.control_plane.counts());
         let parts: Vec<Finished> = self.parts.into_iter().map(|part| part.leave(status)).collect();
         let source = |flow: &Flow| partition.of(flow.src);
         // Each part has all flows, with what its own did.

@@ -20,7 +20,7 @@ mod merged;
 mod numbering;
 mod part;
 
-use self::control::Center;
+use self::control::CentralControl;
 use self::ending::{Witness, brings, shortest_flow};
 use self::executor::Executor;
 use self::lanes::Lanes;
@@ -50,7 +50,7 @@ pub struct Parted<'a, 'o, M: Members> {
     partition: Arc<Partition>,
     parts: Boxes<'a, 'o, M>,
     /// The controller, if there is one.
-    center: Option<Center<M::Controller>>,
+    central: Option<CentralControl<M::Controller>>,
     lanes: Lanes,
     observers: Vec<&'o mut dyn Observer>,
     /// Points that they are to be shown when all parts have come to their time.
@@ -105,9 +105,9 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let mut parts: Vec<_> =
             (0..partition.count).map(|me| Box::new(Engine::begin(plan, Some((partition, me))))).collect();
         let Engine { goal, unbounded, .. } = *parts[0];
-        let center = parts[0].net.control_plane.take().map(|mut control_plane| {
+        let central = parts[0].net.control_plane.take().map(|mut control_plane| {
             parts.iter_mut().for_each(|part| part.net.mailbox = Some(Box::new(control_plane.mailbox())));
-            Center::new(control_plane, parts.len(), plan.parts.agenda)
+            CentralControl::new(control_plane, parts.len(), plan.parts.agenda)
         });
         // No part knows when all have ended.
         parts.iter_mut().for_each(|part| part.unbounded = true);
@@ -117,7 +117,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             lanes: Lanes::new(parts.len()),
             deadlock_look: parts[0].deadlock_look,
             parts,
-            center,
+            central,
             observers: Vec::new(),
             seen: Vec::new(),
             goal,
@@ -257,7 +257,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             return Some(status);
         }
         state.stop_at = self.stop_at;
-        let of_control = self.center.as_ref().and_then(|center| center.first()).map(|event| event.time);
+        let of_control = self.central.as_ref().and_then(|central| central.first()).map(|event| event.time);
         let Some(next) = in_parts.into_iter().chain(of_control).min() else {
             return Some(self.out_of_events());
         };
@@ -324,7 +324,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let all: Vec<Used> = self.parts.iter().map(|part| part.used()).collect();
         let sum = |of: fn(&Used) -> u64| all.iter().map(of).sum::<u64>();
         let observed: u64 = self.observers.iter().map(|observer| observer.memory()).sum();
-        let control = self.center.as_ref().map_or(0, |center| center.control_plane.bytes());
+        let control = self.central.as_ref().map_or(0, |central| central.control_plane.bytes());
         let used = Used {
             flows: all[0].flows,
             conns: sum(|used| used.conns),
@@ -332,7 +332,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             other: observed + control + sum(|used| used.other),
             packet_hops: sum(|used| used.packet_hops),
             timers: sum(|used| used.timers)
-                + self.center.as_ref().map_or(0, |center| center.control_plane.acts()),
+                + self.central.as_ref().map_or(0, |central| central.control_plane.acts()),
         };
         let at = self.limits.next;
         self.limit = self.limits.look(&used, self.plan, next);

@@ -151,9 +151,7 @@ impl<M: Members> Engine<'_, '_, M> {
         self.limit = limit.or(self.limit);
         Some(status)
     }
-}
 
-impl<M: Members> Engine<'_, '_, M> {
     /// Resource use of the run, or of its part: that of all parts is the sum, but for flows, which each part counts all
     /// of.
     pub(in crate::engine) fn used(&self) -> Used {
@@ -183,9 +181,7 @@ impl<M: Members> Engine<'_, '_, M> {
         let used = self.used();
         self.limits.look(&used, self.plan, next)
     }
-}
 
-impl<M: Members> Engine<'_, '_, M> {
     /// The next event is at `time`, after the time of a look: whether there is a deadlock, for which the run ends.
     #[cold]
     pub(in crate::engine) fn is_deadlocked(&mut self, time: Time) -> bool {
