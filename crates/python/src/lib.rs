@@ -1,6 +1,8 @@
 //! The Python binding: module `flowyard._native`. Thin: it moves values across the border and has no
 //! opinion about what they mean.
 
+#![cfg_attr(not(test), warn(clippy::too_many_lines))]
+
 mod agents;
 mod checked;
 mod errors;

@@ -25,6 +25,8 @@
 //! Values in, values out: no file, clock, environment or global state in here, and threads only in `threads`, so that a
 //! run is a pure function of its scenario, many runs fit into one process, and tests are small.
 
+#![cfg_attr(not(test), warn(clippy::too_many_lines))]
+
 pub mod advice;
 pub mod advisor;
 pub mod agent;

@@ -4,6 +4,8 @@
 //! Numbers move: the engine's vectors become Arrow buffers without a copy. Only flags are packed into
 //! bits, as Arrow has them. Each field carries its unit and meaning, so that a file explains itself.
 
+#![cfg_attr(not(test), warn(clippy::too_many_lines))]
+
 mod arrow;
 mod pcap;
 

@@ -19,12 +19,13 @@ pub mod lanes;
 mod merged;
 mod numbering;
 mod part;
+mod stretch;
 
 use self::control::CentralControl;
 use self::ending::{Witness, brings, shortest_flow};
 use self::executor::Executor;
 use self::lanes::Lanes;
-use self::part::Stretch;
+use self::stretch::Stretch;
 use crate::engine::calendar::Calendar;
 use crate::engine::contract::members::Members;
 use crate::engine::contract::observer::Observer;

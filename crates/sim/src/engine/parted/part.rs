@@ -4,6 +4,7 @@
 //! starts on a link to another part leaves this one at once, with the event of its arrival; so does word to a trigger,
 //! and a connection that opens. A run that is not parted has one part, and nothing abroad.
 
+use super::stretch::Stretch;
 use crate::engine::contract::members::Members;
 use crate::engine::data::boundary::{Outboxes, Partition};
 use crate::engine::data::conn::Conn;
@@ -15,17 +16,6 @@ use crate::topology::Link;
 use crate::traffic::Flow;
 use crate::units::Time;
 use std::sync::Arc;
-
-/// How far a part goes by itself.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::engine) enum Stretch {
-    /// All events before a time.
-    Until(Time),
-    /// The same, but not beyond the event that ends the last open flow of the part.
-    ToLastEnd(Time),
-    /// All events before the one with that key.
-    Before(u128),
-}
 
 impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Becomes a part of a run.
@@ -154,13 +144,14 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     fn settle_boundary(&mut self, end: Time) {
         let before = Time(end.0.saturating_sub(1));
         if self.net.after.watch.is_on() {
-            // Observers are shown what all ports have sent.
-            return self.net.settle_all(before);
-        }
-        for at in 0..self.boundary_links.len() {
-            let link = self.boundary_links[at];
-            if self.net.waits(link) {
-                self.net.settle(link, before);
+            // Observers are shown the decisions of all ports.
+            self.net.settle_all(before);
+        } else {
+            for at in 0..self.boundary_links.len() {
+                let link = self.boundary_links[at];
+                if self.net.waits(link) {
+                    self.net.settle(link, before);
+                }
             }
         }
         self.note_undecided();
