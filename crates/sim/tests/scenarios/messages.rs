@@ -205,8 +205,8 @@ fn table_for_a_variant_without_settings() {
 
 #[test]
 fn number_out_of_range() {
-    assert_snapshot!(edited(&[("k = 8", "k = 66"), ("initial_window = 16", "initial_window = 2000000")]), @r#"
-    topology.fat-tree.k: 66 is too large (allowed: 2 to 64); use 64
+    assert_snapshot!(edited(&[("k = 8", "k = 130"), ("initial_window = 16", "initial_window = 2000000")]), @r#"
+    topology.fat-tree.k: 130 is too large (allowed: 2 to 128); use 128
     transport.ndp.initial_window: 2000000 is too large (allowed: 1 to 1000000); use 1000000, or "bdp"
     "#);
 }

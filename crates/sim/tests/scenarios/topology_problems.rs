@@ -54,7 +54,7 @@ fn counts_that_do_not_fit() {
 fn slips_that_would_make_it_huge() {
     assert_snapshot!(
         said("topology.fat-tree = { k = 64, levels = 16, oversubscription = 64 }"),
-        @"topology.fat-tree: has over 10^18 hosts; at most 200000 are allowed"
+        @"topology.fat-tree: has over 10^18 hosts; at most 1000000 are allowed"
     );
     assert_snapshot!(said("topology.fat-tree = { k = 2, levels = 16 }"), @"fine");
     assert_snapshot!(said("topology.fat-tree = { k = 64 }"), @"fine");
@@ -63,11 +63,11 @@ fn slips_that_would_make_it_huge() {
         said("topology.leaf-spine = { equal_rate = true, host.rate = '1Kbps', spine.rate = '1Tbps' }"),
         @"topology.leaf-spine: has 4000000004 switches; at most 200000 are allowed"
     );
-    assert_snapshot!(said("topology.three-tier = { accesses = 65536, hosts = 65536 }"), @"topology.three-tier: has 4294967296 hosts; at most 200000 are allowed");
-    assert_snapshot!(said("topology.vl2 = { aggregation_ports = 1024, intermediate_ports = 1024 }"), @"topology.vl2: has 5242880 hosts; at most 200000 are allowed");
-    assert_snapshot!(said("topology.bcube = { n = 1024, k = 16 }"), @"topology.bcube: has over 10^18 hosts; at most 200000 are allowed");
-    assert_snapshot!(said("topology.dcell = { n = 1024, k = 4 }"), @"topology.dcell: has over 10^18 hosts; at most 200000 are allowed");
-    assert_snapshot!(said("topology.camcube = { x = 1024, y = 1024, z = 1024 }"), @"topology.camcube: has 1073741824 hosts; at most 200000 are allowed");
+    assert_snapshot!(said("topology.three-tier = { accesses = 65536, hosts = 65536 }"), @"topology.three-tier: has 4294967296 hosts; at most 1000000 are allowed");
+    assert_snapshot!(said("topology.vl2 = { aggregation_ports = 1024, intermediate_ports = 1024 }"), @"topology.vl2: has 5242880 hosts; at most 1000000 are allowed");
+    assert_snapshot!(said("topology.bcube = { n = 1024, k = 16 }"), @"topology.bcube: has over 10^18 hosts; at most 1000000 are allowed");
+    assert_snapshot!(said("topology.dcell = { n = 1024, k = 4 }"), @"topology.dcell: has over 10^18 hosts; at most 1000000 are allowed");
+    assert_snapshot!(said("topology.camcube = { x = 1024, y = 1024, z = 1024 }"), @"topology.camcube: has 1073741824 hosts; at most 1000000 are allowed");
     // Few enough to build, but each of 32,768 hosts with several ports needs a column of the route table.
     assert_snapshot!(said("topology.bcube = { n = 8, k = 4 }"), @"topology.bcube: needs a route table of 1744830464 cells of 4 bytes; at most 268435456 are allowed: make it smaller");
 }
