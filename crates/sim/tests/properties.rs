@@ -40,7 +40,7 @@ proptest! {
         let starts = run.flow_cells("start_ps");
         for row in 0..sizes.len() {
             if let (true, false, Some(start)) = (is_slow, completed[row] == 1, starts[row]) {
-                // What it has sent: ports that are full of requests lose most of it.
+                // Bytes sent, not delivered: ports that are full of requests lose most of them.
                 let least = D3_BASE_BPS * (run.end() - start) as f64 / 1e12 / 8.0 / 2.0 - 2.0 * 1500.0;
                 let bytes = sent[row] * 1460;
                 prop_assert!(bytes as f64 >= least, "flow {row}: {bytes} B, {least} at half its base rate");

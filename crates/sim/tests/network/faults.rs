@@ -58,25 +58,30 @@ fn a_dead_link_loses_what_is_on_it() {
     }
 }
 
+/// Two flows of five datagrams from one host to another, which lose the packets of these items.
+fn two_flows(items: &str) -> String {
+    format!(
+        r#"
+        transport = "datagram"
+        topology.line = {{ switches = 1, rate = "1Gbps", delay = "1us" }}
+        [faults]
+        packets = [{items}]
+        [[traffic]]
+        name = "flow"
+        arrivals.at-once = {{ jitter = "0s" }}
+        matrix.pairs = [[0, 1], [0, 1]]
+        sizes.fixed = "{}B"
+        "#,
+        5 * PAYLOAD
+    )
+}
+
 /// Of two flows from one host, which take turns on its wire, the second loses its packets 2 and 4: on the first link, of
 /// that flow, and nothing of the other. All is as without faults but for these two, in both port modes.
 #[test]
 fn packets_are_lost_by_number() {
-    let text = |numbers: &str| {
-        format!(
-            r#"
-            transport = "datagram"
-            topology.line = {{ switches = 1, rate = "1Gbps", delay = "1us" }}
-            faults.packets = [{{ traffic = "flow", flow = 1, numbers = [{numbers}] }}]
-            [[traffic]]
-            name = "flow"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[0, 1], [0, 1]]
-            sizes.fixed = "{}B"
-            "#,
-            5 * PAYLOAD
-        )
-    };
+    let text =
+        |numbers: &str| two_flows(&format!("{{ traffic = \"flow\", flow = 1, numbers = [{numbers}] }}"));
     let (lossy, whole) = (run(&text("4, 2")), run(&text("6")));
     assert_eq!(lossy.flows("lost"), [0, 2]);
     assert_eq!(whole.flows("lost"), [0, 0]);
@@ -91,23 +96,12 @@ fn packets_are_lost_by_number() {
 /// Several items may name a flow, and others: each flow loses its own numbers, all of them.
 #[test]
 fn a_flow_loses_the_packets_of_all_its_items() {
-    let text = format!(
+    let text = two_flows(
         r#"
-        transport = "datagram"
-        topology.line = {{ switches = 1, rate = "1Gbps", delay = "1us" }}
-        [faults]
-        packets = [
-            {{ traffic = "flow", flow = 0, numbers = [2] }},
-            {{ traffic = "flow", flow = 1, numbers = [3, 4, 5] }},
-            {{ traffic = "flow", flow = 0, numbers = [1] }},
-        ]
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 1], [0, 1]]
-        sizes.fixed = "{}B"
+        { traffic = "flow", flow = 0, numbers = [2] },
+        { traffic = "flow", flow = 1, numbers = [3, 4, 5] },
+        { traffic = "flow", flow = 0, numbers = [1] },
         "#,
-        5 * PAYLOAD
     );
     assert_eq!(run(&text).flows("lost"), [2, 3]);
 }

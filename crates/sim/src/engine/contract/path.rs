@@ -5,8 +5,8 @@
 //! themselves are in `balancer/`.
 //!
 //! One that looks at its ports returns [`LOOK`] and is shown their state as of now ([`PortLoad`]): bytes that wait there, the
-//! same in both modes of ports. What it has sent by a port lately it counts itself, as it chooses ([`RateEstimator`]), so that
-//! no departure need be an event.
+//! same in both modes of ports. The balancer itself counts the bytes that it sends by a port, as it chooses
+//! ([`RateEstimator`]), so that no departure need be an event.
 
 use crate::engine::data::paths::Paths;
 use crate::ids::{ConnId, LinkId, NodeId};

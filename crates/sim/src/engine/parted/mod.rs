@@ -270,7 +270,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             return None;
         }
         if self.limits.next <= quiet {
-            // What is observed counts.
+            // The memory of observers counts.
             self.show_until(self.limits.next);
             return self.look_at_limits(next);
         }

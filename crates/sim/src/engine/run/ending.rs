@@ -128,7 +128,7 @@ impl<M: Members> Engine<'_, '_, M> {
         // An observer looks at an instant after all of its events.
         let quiet = end.min(Time(time.0 - 1));
         if self.limits.next <= quiet {
-            // What is observed counts, and nothing is observed after the end.
+            // The memory of observers counts, and nothing is observed after the end.
             let at = self.limits.next;
             self.look_until(at);
             self.show_until(at);
