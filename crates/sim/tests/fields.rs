@@ -15,6 +15,7 @@ use std::sync::LazyLock;
 
 use flowyard_sim::Checked;
 use flowyard_sim::advice::Unread;
+use flowyard_sim::engine::data::finished::Limit;
 use flowyard_sim::scenario::{self, Format, Scenario, no_files};
 use fuzz::{Draw, calm, put, resolve};
 use serde_json::{Value, json};
@@ -80,7 +81,8 @@ fn names() -> BTreeMap<*const Value, String> {
     found
 }
 
-/// Digest of a run, and paths of the advice on it; nothing if the scenario is refused, or too large.
+/// Digest of a run, and paths of the advice on it; nothing if the scenario is refused, or too large, or if a limit of memory
+/// or work ends the run, which shows no effect but that of the limit.
 fn ran(document: &Value) -> Option<(String, Vec<String>)> {
     let mut document = document.clone();
     calm(&mut document);
@@ -90,6 +92,9 @@ fn ran(document: &Value) -> Option<(String, Vec<String>)> {
     }
     let advice = checked.outlook().ok()?.advice.into_iter().map(|advice| advice.path).collect();
     let outcome = checked.simulate(&mut |progress| progress.events < EVENTS_MAX, &mut []).ok()?;
+    if matches!(outcome.summary.limit, Some(Limit::Memory | Limit::Work)) {
+        return None;
+    }
     // Observations are in no digest.
     let observed = format!("{:?}", &outcome.observed);
     Some((format!("{} {observed}", outcome.summary.digest), advice))

@@ -2,6 +2,14 @@
 
 use proptest::prelude::*;
 
+/// Controls of RoCE beside DCQCN that need no telemetry, for which some networks here have too many ports on a path.
+const ROCE_CONTROLS: [&str; 4] = [
+    "congestion = \"timely\"",
+    "congestion.timely = { t_low = \"5us\", t_high = \"20us\", window = \"variable\" }",
+    "congestion = \"dctcp\"",
+    "congestion.powertcp = { mode = \"theta\" }",
+];
+
 /// Small networks with many paths, all cables of one rate, so that no flow is faster on several of them than on one.
 pub fn small_topology(rate: impl Strategy<Value = &'static str>) -> impl Strategy<Value = String> {
     let side = || 2u32..4;
@@ -223,9 +231,12 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         let data = control + behind;
         let own = format!("fast_recovery = {stages}, byte_counter = \"30KB\"");
         let (name, own) = match roce {
+            true if behind == 0 => ("roce", ROCE_CONTROLS[acks as usize % ROCE_CONTROLS.len()].to_string()),
             true => ("roce", format!("congestion.dcqcn = {{ {own} }}")),
             false => ("dcqcn", own.replace(", ", "\n")),
         };
+        // These act on acknowledgements.
+        let acks = if own.starts_with("congestion.dcqcn") || name == "dcqcn" { acks } else { acks.max(1) };
         format!(
             "[transport.{name}]\nack_every = {acks}\n{own}\ndata_class = {data}\ncontrol_class = {control}\n\
              cnp_interval = \"7us\"\ntimeout = \"2ms\""

@@ -62,6 +62,14 @@ impl Hop {
         let sent = u64::from(self.sent.wrapping_sub(earlier.sent));
         (most < 1 << bits::SENT).then_some(sent)
     }
+
+    /// The load of the port since it wrote an earlier hop: its utilisation, and the bytes that waited both times by those
+    /// that it sends in a round trip (HPCC, equation 2).
+    pub fn load_since(&self, earlier: &Hop, round_trip: Time) -> Option<f64> {
+        let sent = self.sent_since(earlier)? as f64 / (self.time - earlier.time).0 as f64;
+        let waited = self.queue_bytes.min(earlier.queue_bytes) as f64 / round_trip.0 as f64;
+        Some((sent + waited) * 8.0 * SECOND as f64 / self.rate.0 as f64)
+    }
 }
 
 /// The ports that a packet has left, in their order.
@@ -80,18 +88,18 @@ impl Telemetry {
         Telemetry { hops: [hop; HOPS], count: 0, path: 0 }
     };
 
-    /// The load of the busiest port since an earlier packet of the flow left it: its utilisation, and the bytes that waited
-    /// both times by those that it sends in a round trip (HPCC, equation 2). None if the packets took different paths.
+    /// The load of the busiest port since an earlier packet of the flow left it: see [`Hop::load_since`]. None if the packets
+    /// took different paths.
     pub fn load_since(&self, earlier: &Telemetry, round_trip: Time) -> Option<f64> {
-        if self.path != earlier.path || self.count != earlier.count {
-            return None;
-        }
-        let load = |(hop, before): (&Hop, &Hop)| {
-            let sent = hop.sent_since(before)? as f64 / (hop.time - before.time).0 as f64;
-            let waited = hop.queue_bytes.min(before.queue_bytes) as f64 / round_trip.0 as f64;
-            Some((sent + waited) * 8.0 * SECOND as f64 / hop.rate.0 as f64)
-        };
-        self.iter().zip(earlier.iter()).filter_map(load).reduce(f64::max)
+        let load = |(hop, before): (&Hop, &Hop)| hop.load_since(before, round_trip);
+        self.since(earlier)?.filter_map(load).reduce(f64::max)
+    }
+
+    /// Each port on the way with its state as an earlier packet of the flow left it. None if the packets took different
+    /// paths.
+    pub fn since<'a>(&'a self, earlier: &'a Telemetry) -> Option<impl Iterator<Item = (&'a Hop, &'a Hop)>> {
+        let same = self.path == earlier.path && self.count == earlier.count;
+        same.then(|| self.iter().zip(earlier.iter()))
     }
 }
 

@@ -19,7 +19,7 @@ use self::receiver::Receiver;
 use self::sender::{PACE, RETRANSMIT, Sender};
 use super::{Needs, Profile, Settings, audit_received};
 use crate::advice::Advice;
-use crate::derived::Longest;
+use crate::derived::{Environment, Longest, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
@@ -127,6 +127,12 @@ impl Settings for Roce {
         own.chain(unanswered).collect()
     }
 
+    fn derived(&self, environment: &Environment) -> Values {
+        let at = |field: String| format!("congestion.{}.{field}", self.congestion.name());
+        let own = self.congestion.derived(&environment.longest);
+        own.into_iter().map(|(field, value)| (at(field), value)).collect()
+    }
+
     /// Acknowledgements that queue behind data: where data fills a port in both directions, they starve, and
     /// all packets are retransmitted.
     fn advice(&self, path: &str, _longest: &Longest) -> Vec<Advice> {
@@ -159,11 +165,12 @@ mod kind {
     pub const MARKED: u8 = 16;
 }
 
-/// A configuration, and the signals that its control reads.
+/// A configuration, and properties of its control.
 #[derive(Clone, Debug)]
 struct Config {
     roce: Roce,
     signals: Signals,
+    repaces: bool,
 }
 
 impl Deref for Config {
@@ -187,7 +194,11 @@ pub type Model = Connections<congestion::Model>;
 
 impl<C> Connections<C> {
     pub(super) fn new(configs: Configs<impl Into<Roce>>) -> Connections<C> {
-        let config = |roce: Roce| Config { signals: roce.congestion.signals(), roce };
+        let config = |roce: Roce| Config {
+            signals: roce.congestion.signals(),
+            repaces: roce.congestion.repaces(),
+            roce,
+        };
         let configs = configs.map(|configured| config(configured.into()));
         Connections { configs, senders: Ends::default(), receivers: Ends::default() }
     }

@@ -33,6 +33,9 @@ pub struct Sender<C> {
     line: Rate,
     /// The next one goes no earlier.
     next_at: Time,
+    /// The last one: when it was sent, and its bytes on the wire.
+    last_at: Time,
+    last_bytes: u32,
     /// Whether the window keeps the next one back.
     held: bool,
     pace: Timer,
@@ -51,6 +54,8 @@ impl<C> Default for Sender<C> {
             control: None,
             line: Rate(0),
             next_at: Time::ZERO,
+            last_at: Time::ZERO,
+            last_bytes: 0,
             held: false,
             pace: Timer::default(),
             retransmit: Timer::default(),
@@ -137,6 +142,11 @@ impl<C: Begin> Sender<C> {
             return (None, false);
         }
         let now = cx.now();
+        if self.next_at > now {
+            // A lower rate has put it off since its turn was taken.
+            self.wait_for_turn(id, cx);
+            return (None, false);
+        }
         let last = self.next + 1 == self.end;
         let packet = self.packet(id, last, config, cx);
         let counts = cx.sender(id);
@@ -147,6 +157,7 @@ impl<C: Begin> Sender<C> {
         self.control().on_sent(packet.size, now);
         let gap = gap(self.control().rate(), packet.size);
         self.next_at = now.saturating_add(gap);
+        (self.last_at, self.last_bytes) = (now, packet.size);
         if !self.retransmit.is_set() && self.is_owed(config) {
             self.start_timer(id, config, cx);
         }
@@ -222,8 +233,21 @@ impl<C: Begin> Sender<C> {
         };
         let telemetry = if config.signals.telemetry { &cx.telemetry(sent_at) } else { &Telemetry::NONE };
         self.control().on_ack(&ack, telemetry);
+        if config.repaces {
+            self.repace(id, cx);
+        }
         if self.held && self.is_open(config) {
             self.held = false;
+            self.wait_for_turn(id, cx);
+        }
+    }
+
+    /// The rate may have changed: the pause after the last packet is that of the new rate.
+    fn repace(&mut self, id: ConnId, cx: &mut impl Host) {
+        let gap = gap(self.control().rate(), self.last_bytes);
+        self.next_at = self.last_at.saturating_add(gap);
+        if self.pace.is_set() {
+            self.pace.clear();
             self.wait_for_turn(id, cx);
         }
     }

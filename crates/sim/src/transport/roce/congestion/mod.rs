@@ -8,6 +8,7 @@ pub use crate::engine::contract::telemetry::Telemetry;
 use crate::problem::Problem;
 use crate::register::{dispatch, register};
 pub use crate::transport::ack::Ack;
+use crate::derived::{Longest, Values};
 use crate::units::{Rate, SECOND, Time};
 
 /// One list: configuration and model of each control.
@@ -54,7 +55,13 @@ macro_rules! controls {
 
 controls! {
     dcqcn::DcqcnControl = "dcqcn",
+    dctcp::DctcpControl = "dctcp",
+    hpcc::Hpcc = "hpcc",
+    powertcp::PowerTcp = "powertcp",
+    timely::Timely = "timely",
 }
+
+pub mod window;
 
 impl Default for RateControl {
     fn default() -> Self {
@@ -72,6 +79,17 @@ pub trait Settings {
     /// The signals of congestion that it reads.
     fn signals(&self) -> Signals {
         Signals::default()
+    }
+
+    /// Whether a new rate changes the pause that runs after the last packet, too; otherwise it counts from the next packet on.
+    fn repaces(&self) -> bool {
+        false
+    }
+
+    /// Values of its fields that follow from the network; paths are below the control.
+    fn derived(&self, longest: &Longest) -> Values {
+        let _ = longest;
+        Vec::new()
     }
 }
 

@@ -1,0 +1,221 @@
+//! PowerTCP: the window follows the power of the busiest port, its throughput times the bytes on its way.
+//!
+//! Source: Addanki et al., "PowerTCP: Pushing the Performance Limits of Datacenter Networks", NSDI 2022, algorithms 1 (by
+//! telemetry) and 2 (theta, by round-trip times). The window by which the law multiplies is that of the last round trip: the
+//! authors' simulator keeps it like that, the paper looks up the window of the packet that is acknowledged.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::window::in_time;
+use super::{Ack, Control, Settings, Signals, Telemetry};
+use crate::derived::{Derived, Longest, Values};
+use crate::engine::contract::telemetry::Hop;
+use crate::units::{Bytes, Rate, SECOND, Time};
+
+/// PowerTCP: the window follows the power of the busiest port, its throughput and queue growth times its queue and pipe
+/// (Addanki et al., NSDI 2022).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PowerTcp {
+    /// Source of the power.
+    pub mode: Mode,
+    /// Weight of the newest window.
+    #[schemars(range(min = 0.01, max = 1.0))]
+    pub gamma: f64,
+    /// Additive increase in a round trip. Absent: a tenth of the bandwidth-delay product of the flow's port, for ten flows
+    /// that share it (paper).
+    #[schemars(extend("x-minimum" = "1B"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta: Option<Bytes>,
+    /// Power at which nothing changes but by `beta`. Paper: 1; the authors' simulator: 0.95.
+    #[schemars(range(min = 0.1, max = 1.0))]
+    pub eta: f64,
+    /// Least throughput and queue growth of a port that counts, as a share of its rate: 0.5 in the authors' simulator. Paper:
+    /// 0, with which theta-PowerTCP oscillates, since a queue that drains has no power at all.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub floor: f64,
+    /// Round trip without queues. "derived": the longest of the network, with a full packet and its acknowledgement.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub base_rtt: Derived<Time>,
+    /// The rate does not go below this. Absent: 1/1000 of the rate of the flow's port.
+    #[schemars(extend("x-minimum" = "1Kbps"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_rate: Option<Rate>,
+    /// Whether a new rate changes the pause after the last packet, too.
+    pub repace: bool,
+}
+
+/// Source of the power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Telemetry of each port, at each acknowledgement.
+    Telemetry,
+    /// Round-trip times, once in a round trip (theta-PowerTCP).
+    Theta,
+}
+
+impl Default for PowerTcp {
+    fn default() -> Self {
+        PowerTcp {
+            mode: Mode::Telemetry,
+            gamma: 0.9,
+            beta: None,
+            eta: 1.0,
+            floor: 0.5,
+            base_rtt: Derived::FromNetwork,
+            min_rate: None,
+            repace: true,
+        }
+    }
+}
+
+impl Settings for PowerTcp {
+    fn signals(&self) -> Signals {
+        Signals { telemetry: self.mode == Mode::Telemetry, ..Signals::default() }
+    }
+
+    fn repaces(&self) -> bool {
+        self.repace
+    }
+
+    fn derived(&self, longest: &Longest) -> Values {
+        let given = self.base_rtt.given();
+        given.map_or_else(|| vec![("base_rtt".into(), json!(longest.round_trip))], |_| Vec::new())
+    }
+}
+
+/// The window of one flow.
+#[derive(Clone, Debug)]
+pub struct Model {
+    config: PowerTcp,
+    base_rtt: Time,
+    /// The rate of the flow's port, in bit/s.
+    line: f64,
+    /// Window in bytes, and that of the last round trip.
+    window: f64,
+    last_window: f64,
+    /// Average power, by that of a full pipe without a queue.
+    power: f64,
+    /// The last acknowledgement: its time and round trip.
+    last: Option<(Time, Time)>,
+    /// A round trip is over when this byte is acknowledged; 0 before the first acknowledgement.
+    round_end: u64,
+    /// Ports as the packet left them that was acknowledged last. Apart, so that flows under other controls need no room.
+    before: Box<Telemetry>,
+}
+
+impl Model {
+    /// A flow starts with the bandwidth-delay product of its line.
+    pub fn new(config: &PowerTcp, line: Rate) -> Model {
+        let line = line.0 as f64;
+        let base_rtt = config.base_rtt.or(Time::from_us(1));
+        let window = in_time(line, base_rtt);
+        Model {
+            config: config.clone(),
+            base_rtt,
+            line,
+            window,
+            last_window: window,
+            power: 1.0,
+            last: None,
+            round_end: 0,
+            before: Box::new(Telemetry::NONE),
+        }
+    }
+
+    /// The average power, by that of a full pipe without a queue.
+    pub fn power(&self) -> f64 {
+        self.power
+    }
+
+    /// Averages a power in over the time that it is of.
+    fn average(&mut self, power: f64, over: Time) {
+        let weight = over.min(self.base_rtt).0 as f64 / self.base_rtt.0 as f64;
+        self.power = self.power * (1.0 - weight) + power * weight;
+    }
+
+    /// The window by the law of the paper: gamma (w / power + beta) + (1 - gamma) w.
+    fn update(&mut self) {
+        let PowerTcp { gamma, beta, eta, min_rate, .. } = self.config;
+        let pipe = in_time(self.line, self.base_rtt);
+        let beta = beta.map_or(pipe / 10.0, |bytes| bytes.0 as f64);
+        let least = in_time(min_rate.map_or(self.line / 1000.0, |rate| rate.0 as f64), self.base_rtt);
+        let window = gamma * (self.last_window / (self.power / eta) + beta) + (1.0 - gamma) * self.window;
+        self.window = window.max(least).min(pipe);
+    }
+
+    /// Power of a port between the departures of two packets: (throughput + growth of the queue) (queue + pipe) by that of a
+    /// full pipe; and the time between.
+    fn power_of(&self, (hop, before): (&Hop, &Hop)) -> Option<(f64, Time)> {
+        let sent = hop.sent_since(before)? as f64;
+        let over = hop.time - before.time;
+        let (rate, pipe) = (hop.rate.0 as f64, in_time(hop.rate.0 as f64, self.base_rtt));
+        let growth = hop.queue_bytes as f64 - before.queue_bytes as f64;
+        let current = (sent + growth) * 8.0 * SECOND as f64 / over.0 as f64;
+        let current = current.max(self.config.floor * rate);
+        Some((current / rate * (hop.queue_bytes as f64 + pipe) / pipe, over))
+    }
+
+    /// The power of the busiest port, by telemetry.
+    fn measured(&mut self, telemetry: &Telemetry) -> Option<(f64, Time)> {
+        let before = std::mem::replace(&mut *self.before, *telemetry);
+        let powers = telemetry.since(&before)?.filter_map(|pair| self.power_of(pair));
+        powers.reduce(|most, one| if one.0 > most.0 { one } else { most })
+    }
+
+    /// The power by round-trip times: (growth + 1) round trip by the one without queues.
+    fn inferred(&self, ack: &Ack, (at, rtt): (Time, Time)) -> Option<(f64, Time)> {
+        let over = ack.now - at;
+        if over == Time::ZERO {
+            return None;
+        }
+        let growth = (ack.rtt.0 as f64 - rtt.0 as f64) / over.0 as f64;
+        let current = (growth + 1.0).max(self.config.floor);
+        Some((current * ack.rtt.0 as f64 / self.base_rtt.0 as f64, over))
+    }
+}
+
+impl Control for Model {
+    fn on_line(&mut self, line: Rate) {
+        let free = self.rate() >= self.line;
+        self.line = line.0 as f64;
+        let pipe = in_time(self.line, self.base_rtt);
+        self.window = if free { pipe } else { self.window.min(pipe) };
+        self.last_window = self.last_window.min(pipe);
+    }
+
+    fn on_ack(&mut self, ack: &Ack, telemetry: &Telemetry) {
+        let last = self.last.replace((ack.now, ack.rtt));
+        let found = match (self.config.mode, last) {
+            (Mode::Telemetry, _) => self.measured(telemetry),
+            (Mode::Theta, Some(last)) => self.inferred(ack, last),
+            (Mode::Theta, None) => None,
+        };
+        let ends = ack.una > self.round_end;
+        if self.round_end > 0
+            && let Some((power, over)) = found
+        {
+            self.average(power, over);
+            if self.config.mode == Mode::Telemetry || ends {
+                self.update();
+            }
+        }
+        if ends {
+            self.last_window = self.window;
+            self.round_end = ack.next;
+        }
+    }
+
+    #[inline]
+    fn rate(&self) -> f64 {
+        self.window * 8.0 * SECOND as f64 / self.base_rtt.0 as f64
+    }
+
+    #[inline]
+    fn window(&self) -> Option<u64> {
+        Some((self.window as u64).max(1))
+    }
+}
