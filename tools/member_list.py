@@ -188,7 +188,7 @@ TRANSPORTS = [
             "DCQCN": {"transport.roce.congestion": "dcqcn"},
         },
         "HPCC drains the packets of the start and then keeps {0[mean]:.0f} KB at the port on average; TIMELY, whose "
-        "thresholds are of longer round trips, {1[mean]:.0f} KB, and DCQCN {2[mean]:.0f} KB. Packets dropped: "
+        "thresholds are of longer round trips, {1[mean]:,.0f} KB, and DCQCN {2[mean]:,.0f} KB. Packets dropped: "
         "{0[drops]:.0f}, {1[drops]:.0f} and {2[drops]:.0f}.",
     ),
     transport(
@@ -199,7 +199,7 @@ TRANSPORTS = [
             "without control": {"transport.roce.congestion": {"timely": {"t_low": "1s", "t_high": "2s"}}},
         },
         "TIMELY keeps {0[mean]:.0f} KB at the port on average, with {0[pauses]:.0f} pause frames; at the rate of the "
-        "line, flow control alone holds {1[mean]:.0f} KB there, with {1[pauses]:,.0f} pause frames.",
+        "line, flow control alone holds {1[mean]:,.0f} KB there, with {1[pauses]:,.0f} pause frames.",
     ),
     transport(
         "powertcp",
@@ -210,7 +210,7 @@ TRANSPORTS = [
             "DCQCN": {"transport.roce.congestion": "dcqcn"},
         },
         "Nine flows that join fill the port with up to {0[max]:.0f} KB under PowerTCP, {1[max]:.0f} KB by round-trip "
-        "times and {2[max]:.0f} KB under DCQCN; on average {0[mean]:.0f}, {1[mean]:.0f} and {2[mean]:.0f} KB wait.",
+        "times and {2[max]:,.0f} KB under DCQCN; on average {0[mean]:.0f}, {1[mean]:.0f} and {2[mean]:.0f} KB wait.",
     ),
     transport(
         "daq",

@@ -43,6 +43,7 @@ __all__ = [
     "Connection",
     "ControlChannel",
     "Controller",
+    "Counts",
     "Coupling",
     "Covers",
     "Cubic",
@@ -56,6 +57,7 @@ __all__ = [
     "Dcqcn",
     "DcqcnControl",
     "Dctcp",
+    "DctcpControl",
     "Deadlines",
     "Dialect",
     "Divide",
@@ -110,6 +112,7 @@ __all__ = [
     "HomaW4",
     "HomaW5",
     "HostOrder",
+    "Hpcc",
     "Idle",
     "IdleRestart",
     "InOrder",
@@ -141,6 +144,7 @@ __all__ = [
     "MeasureWindow",
     "Milestone",
     "ModK",
+    "Mode",
     "Mptcp",
     "Ndp",
     "NdpPort",
@@ -176,6 +180,7 @@ __all__ = [
     "Policy",
     "PortMode",
     "PortState",
+    "PowerTcp",
     "Preset",
     "Priced",
     "Proportional",
@@ -231,6 +236,7 @@ __all__ = [
     "ThreeTier",
     "Threshold",
     "Ties",
+    "Timely",
     "Times",
     "Topology",
     "Transport",
@@ -247,6 +253,7 @@ __all__ = [
     "Via",
     "Vl2",
     "WebSearch",
+    "Window",
 ]
 
 
@@ -2054,6 +2061,176 @@ class Roce(Model):
 
     lossless: bool = True
     """Whether it requires ports that do not drop; else any ports that mark are accepted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DctcpControl(Model):
+    """DCTCP over RDMA: marks cut the rate by half the share of marked packets, at most once in a round
+    trip.
+    """
+
+    _tag = "dctcp"
+
+    g: float = 0.0625
+    """Weight of the newest round trip in the share of marks. At least 1e-06, at most 1.0."""
+
+    ai: str | None = None
+    """Additive increase in a round trip without a cut. Absent: 1/100 of the rate of the flow's port (HPCC
+    simulator: 1 Gbps; its runs at 100 Gbps: 615 Mbps). A rate, such as "10Gbps", at least 1bps.
+    """
+
+    min_rate: str | None = None
+    """The rate does not go below this. Absent: 1/1000 of the rate of the flow's port. A rate, such as
+    "10Gbps", at least 1Kbps.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hpcc(Model):
+    """HPCC: the rate follows the load of the busiest port on the way, read from telemetry (Li et al.,
+    SIGCOMM 2019). Defaults are those of the authors' simulations.
+    """
+
+    _tag = "hpcc"
+
+    eta: float = 0.95
+    """Load at which the busiest port is held. At least 0.1, at most 1.0."""
+
+    max_stage: int = 0
+    """Additive increases in a row before a multiplicative adjustment. Paper: 5, by its authors a mistake;
+    simulator: 0. At most 1000.
+    """
+
+    ai: str | None = None
+    """Additive increase. Absent: 1/2500 of the rate of the flow's port, as in the authors' runs. A rate,
+    such as "10Gbps", at least 1bps.
+    """
+
+    min_rate: str | None = None
+    """The rate does not go below this. Absent: 1/1000 of the rate of the flow's port. A rate, such as
+    "10Gbps", at least 1Kbps.
+    """
+
+    base_rtt: str | Literal["derived"] = "derived"
+    """Round trip without queues, over which loads are averaged. "derived": the longest of the network,
+    with a full packet and its acknowledgement. A time, such as "10us", at least 1ns.
+    """
+
+    window: Window = "variable"
+    """Limit of the bytes in flight."""
+
+    fast_react: bool = True
+    """Whether the rate follows each acknowledgement, from the rate of the last round trip; otherwise it
+    changes once in a round trip.
+    """
+
+    multi_rate: bool = False
+    """Whether each port has a rate, a load and a stage of its own, and the flow the least of these rates."""
+
+    sample_feedback: bool = False
+    """Whether acknowledgements within a round trip leave out ports without a queue."""
+
+    repace: bool = True
+    """Whether a new rate changes the pause after the last packet, too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerTcp(Model):
+    """PowerTCP: the window follows the power of the busiest port, its throughput and queue growth times
+    its queue and pipe (Addanki et al., NSDI 2022).
+    """
+
+    _tag = "powertcp"
+
+    mode: Mode = "telemetry"
+    """Source of the power."""
+
+    gamma: float = 0.9
+    """Weight of the newest window. At least 0.01, at most 1.0."""
+
+    beta: str | None = None
+    """Additive increase in a round trip. Absent: a tenth of the bandwidth-delay product of the flow's
+    port, for ten flows that share it (paper). A size, such as "64KiB", at least 1B.
+    """
+
+    eta: float = 1.0
+    """Power at which nothing changes but by `beta`. Paper: 1; the authors' simulator: 0.95. At least 0.1,
+    at most 1.0.
+    """
+
+    floor: float = 0.5
+    """Least throughput and queue growth of a port that counts, as a share of its rate: 0.5 in the authors'
+    simulator. Paper: 0, with which theta-PowerTCP oscillates, since a queue that drains has no power at
+    all. At most 1.0.
+    """
+
+    base_rtt: str | Literal["derived"] = "derived"
+    """Round trip without queues. "derived": the longest of the network, with a full packet and its
+    acknowledgement. A time, such as "10us", at least 1ns.
+    """
+
+    min_rate: str | None = None
+    """The rate does not go below this. Absent: 1/1000 of the rate of the flow's port. A rate, such as
+    "10Gbps", at least 1Kbps.
+    """
+
+    repace: bool = True
+    """Whether a new rate changes the pause after the last packet, too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timely(Model):
+    """TIMELY: the rate follows the gradient of the round-trip time, once in a round trip (Mittal et al.,
+    SIGCOMM 2015).
+    """
+
+    _tag = "timely"
+
+    ewma: float = 0.875
+    """Weight of the newest difference of two round trips. HPCC simulator: 0.875; eRPC: 0.02. At least
+    0.001, at most 1.0.
+    """
+
+    beta: float = 0.8
+    """Weight of the gradient in a decrease. At least 0.01, at most 1.0."""
+
+    t_low: str = "50us"
+    """Below this round trip the rate rises. A time, such as "10us", at least 1ns."""
+
+    t_high: str = "500us"
+    """Above this round trip the rate falls. A time, such as "10us", at least 1ns."""
+
+    min_rtt: str = "20us"
+    """Round trip by which differences are divided. A time, such as "10us", at least 1ns."""
+
+    ai: str | None = None
+    """Additive increase. Absent: 1/1000 of the rate of the flow's port (paper: 10 Mbps at 10 Gbps). A
+    rate, such as "10Gbps", at least 1bps.
+    """
+
+    hai: str | None = None
+    """Hyper-active increase. Absent: 1/200 of the rate of the flow's port (paper: five times `ai`). A
+    rate, such as "10Gbps", at least 1bps.
+    """
+
+    hai_after: int = 5
+    """Increases by `ai` in a row before those by `hai`. At most 1000."""
+
+    hai_counts: Counts = "any"
+    """Increases that count for `hai_after`."""
+
+    min_rate: str | None = None
+    """The rate does not go below this. Absent: 1/1000 of the rate of the flow's port. A rate, such as
+    "10Gbps", at least 1Kbps.
+    """
+
+    window: Window = "none"
+    """Limit of the bytes in flight; the paper has none."""
+
+    base_rtt: str | Literal["derived"] = "derived"
+    """Round trip without queues, for the window. "derived": the longest of the network, with a full packet
+    and its acknowledgement. A time, such as "10us", at least 1ns.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -4080,7 +4257,23 @@ Partition = (
 Estimates = Literal["measured", "equal"]
 
 # Reaction of the rate of a flow over RoCE to congestion.
-RateControl = DcqcnControl | Literal["dcqcn"]
+RateControl = (
+    DcqcnControl
+    | DctcpControl
+    | Hpcc
+    | PowerTcp
+    | Timely
+    | Literal["dcqcn", "dctcp", "hpcc", "powertcp", "timely"]
+)
+
+# Limit of the bytes in flight, beside the rate.
+Window = Literal["none", "fixed", "variable"]
+
+# Source of the power.
+Mode = Literal["telemetry", "theta"]
+
+# Increases after which hyper-active increase begins.
+Counts = Literal["any", "gradient"]
 
 # The time at which a flow sends the packets that its window allows.
 Send = Literal["sliding", "rounds"]

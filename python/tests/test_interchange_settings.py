@@ -80,10 +80,10 @@ def test_the_settings_of_hpccs_code_become_fields(tmp_path):
 
 
 def test_the_congestion_control_is_that_of_the_file_or_the_users(tmp_path):
-    dctcp = imported(tmp_path, CONFIG.replace("CC_MODE 1", "CC_MODE 8")).scenario
+    dctcp = imported(tmp_path, CONFIG.replace("CC_MODE 1", "CC_MODE 8"), transport="tcp").scenario
     assert dctcp["transport"] == {"tcp": {"mss": "1000B", "congestion": {"dctcp": {"g": 0.00390625}}}}
     fy.check(dctcp)
-    for mode, name in ((3, "HPCC"), (7, "TIMELY"), (10, "HPCC-PINT"), (99, "not known")):
+    for mode, name in ((10, "HPCC-PINT"), (99, "not known")):
         text = CONFIG.replace("CC_MODE 1", f"CC_MODE {mode}")
         with pytest.raises(
             UserError, match=f"line 10: CC_MODE {mode} is {name}.*--transport dcqcn is the nearest"
@@ -93,6 +93,52 @@ def test_the_congestion_control_is_that_of_the_file_or_the_users(tmp_path):
     with pytest.raises(UserError, match="has no CC_MODE; say --transport"):
         imported(tmp_path, CONFIG.replace("CC_MODE 1", ""))
     assert imported(tmp_path, transport="ndp").scenario["transport"] == {"ndp": {}}
+
+
+# The controls of RDMA, and their fields by the keys of the file; a key that is missing has the value of HPCC's code.
+RDMA = [
+    (
+        3,
+        "hpcc",
+        {"eta": 0.95, "max_stage": 0, "ai": "50Mbps", "min_rate": "1Gbps", "multi_rate": False},
+        "90B",
+    ),
+    (7, "timely", {"ai": "50Mbps", "hai": "100Mbps", "min_rate": "1Gbps", "window": "variable"}, "56B"),
+    (8, "dctcp", {"g": 0.00390625, "ai": "1Gbps", "min_rate": "1Gbps"}, "48B"),
+]
+KEYS = (
+    "U_TARGET 0.95\nMI_THRESH 0\nMULTI_RATE 0\nFAST_REACT 1\nHAS_WIN 1\nVAR_WIN 1\nDCTCP_RATE_AI 1000Mb/s\n"
+)
+
+
+@pytest.mark.parametrize(("mode", "control", "fields", "header"), RDMA, ids=[row[1] for row in RDMA])
+def test_controls_of_rdma_are_those_of_roce(tmp_path, mode, control, fields, header):
+    text = "\n".join(
+        line for line in CONFIG.splitlines() if line.split()[:1] and line.split()[0] not in KEYS.split()
+    )
+    found = imported(tmp_path, f"{KEYS}{text}\n".replace("CC_MODE 1", f"CC_MODE {mode}")).scenario
+    roce = found["transport"]["roce"]
+    assert (roce["payload"], roce["header_bytes"]) == ("1000B", header)
+    assert fields.items() <= roce["congestion"][control].items()
+    run = fy.run(found, {"run.audit": True})
+    assert (run.status, run.violations) == ("complete", [])
+
+
+def test_missing_keys_have_the_values_of_hpccs_code(tmp_path):
+    text = "PACKET_PAYLOAD_SIZE 1000\nCC_MODE 3\nL2_ACK_INTERVAL 0\n"
+    found = imported(tmp_path, text)
+    assert found.scenario["transport"]["roce"] == {
+        "payload": "1000B",
+        "ack_every": 1,
+        "header_bytes": "90B",
+        "ack_bytes": "88B",
+        "congestion": {
+            "hpcc": {"max_stage": 5, "multi_rate": True, "min_rate": "100Mbps", "window": "fixed"}
+        },
+    }
+    assert any("L2_ACK_INTERVAL 0" in note for note in found.notes)
+    none = imported(tmp_path, text + "HAS_WIN 0\n").scenario["transport"]["roce"]
+    assert none["congestion"]["hpcc"]["window"] == "none"
 
 
 def test_settings_alone_name_the_files_that_are_missing(tmp_path):

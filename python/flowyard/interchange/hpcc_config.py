@@ -13,7 +13,7 @@ theirs. What has no counterpart is listed, and so is what other congestion contr
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from flowyard.folders.reading import shown
 from flowyard.interchange.network import Network
@@ -26,14 +26,18 @@ _TELLING = re.compile(
 )
 # Names of files, and what it traces.
 _OTHER = re.compile(r"\w+_FILE|ENABLE_TRACE|QLEN_MON_\w+")
-# What each CC_MODE is, and what runs it; None: nothing does.
-_MODES: dict[int, tuple[str, str | None]] = {
-    1: ("DCQCN", "dcqcn"),
-    3: ("HPCC", None),
-    7: ("TIMELY", None),
-    8: ("DCTCP", "tcp"),
-    10: ("HPCC-PINT", None),
+# The congestion control of each CC_MODE, the transport that runs it, and the control of `roce`; None: not modelled.
+_MODES: dict[int, tuple[str, str | None, str]] = {
+    1: ("DCQCN", "dcqcn", "dcqcn"),
+    3: ("HPCC", "roce", "hpcc"),
+    7: ("TIMELY", "roce", "timely"),
+    8: ("DCTCP", "roce", "dctcp"),
+    10: ("HPCC-PINT", None, ""),
 }
+# Bytes besides the payload, and of an acknowledgement, with telemetry or a timestamp: those of that code.
+_WIRE = {"hpcc": ("90B", "88B"), "timely": ("56B", "60B"), "dctcp": ("48B", "60B")}
+# The field of each key, and the reader of its value.
+_Fields: TypeAlias = dict[str, tuple[str, Callable[[int, str, str], Any]]]
 _PAYLOAD_MAX = 65_000
 # Above any queue: nothing is marked.
 _NEVER = "1GB"
@@ -68,9 +72,9 @@ class Config:
         if not line:
             raise self.source.wrong(0, "has no CC_MODE; say --transport, such as dcqcn")
         mode = self.source.whole(line, "CC_MODE", word)
-        name, transport = _MODES.get(mode, ("not known", None))
+        name, transport, _ = _MODES.get(mode, ("not known", None, ""))
         if transport is None:
-            runs = ", ".join(f"{mode} ({name})" for mode, (name, runs) in _MODES.items() if runs)
+            runs = ", ".join(f"{mode} ({name})" for mode, (name, runs, _) in _MODES.items() if runs)
             raise self.source.wrong(
                 line,
                 f"CC_MODE {mode} is {name}, which is not here; those of CC_MODE {runs} are. --transport dcqcn is the"
@@ -134,43 +138,114 @@ class Config:
 
     def _transport(self, transport: str) -> dict[str, Any]:
         if transport == "dcqcn":
-            fields = {
-                name: value
-                for key, (name, read) in self._dcqcn().items()
-                if (value := self._taken(key, read)) is not None
-            }
-            if "FAST_RECOVERY_TIMES" in self.used:
-                self.notes.append(
-                    "fast_recovery is one more than FAST_RECOVERY_TIMES, which is compared before it counts"
-                )
-            if "RATE_DECREASE_INTERVAL" in self.used:
-                self.notes.append(
-                    "cnp_interval is the nearest to RATE_DECREASE_INTERVAL, which makes one cut of several CNPs"
-                )
-            self.notes.append("byte_counter: rates rise by time alone in HPCC's code")
-            return {**fields, "byte_counter": "1000GB"}
+            return self._fields(self._hosts() | self._dcqcn()) | self._by_time()
+        if transport == "roce":
+            return self._roce(self._control())
         if transport != "tcp":
             return {}
         payload = self._taken("PACKET_PAYLOAD_SIZE", self._bytes)
         found: dict[str, Any] = {"mss": payload} if payload else {}
-        if (self._word("CC_MODE") or (0, ""))[1] == "8":
+        if self._control() == "dctcp":
             gain = self._taken("EWMA_GAIN", self._share)
             found["congestion"] = {"dctcp": {} if gain is None else {"g": gain}}
         return found
 
-    def _dcqcn(self) -> dict[str, tuple[str, Callable[[int, str, str], Any]]]:
-        """The field of each key, and how its value is read."""
+    def _control(self) -> str:
+        """The control of the file's CC_MODE; DCQCN if it has none that is modelled."""
+        line, word = self._word("CC_MODE") or (0, "")
+        mode = self.source.whole(line, "CC_MODE", word) if line else 1
+        return _MODES.get(mode, ("", None, ""))[2] or "dcqcn"
+
+    def _roce(self, control: str) -> dict[str, Any]:
+        """The transport `roce` with that control."""
+        hosts = self._fields(self._hosts())
+        if control == "dcqcn":
+            return hosts | {"congestion": {"dcqcn": self._fields(self._dcqcn()) | self._by_time()}}
+        if hosts.pop("cnp_interval", None):
+            self.used.discard("RATE_DECREASE_INTERVAL")
+        if hosts.get("ack_every") == 0:
+            hosts["ack_every"] = 1
+            self.notes.append("ack_every is 1: with L2_ACK_INTERVAL 0 no flow completes in HPCC's code")
+        header, ack = _WIRE[control]
+        fields = {"hpcc": self._hpcc, "timely": self._timely, "dctcp": self._dctcp}[control]()
+        found = {"min_rate": "100Mbps"} | self._fields(fields)
+        if control == "hpcc":
+            found = {"max_stage": 5, "multi_rate": True} | found
+        if control != "dctcp":
+            found["window"] = self._window()
+            self.notes.append(
+                "base_rtt is the longest round trip, with headers and ACKs; HPCC's code has 1000 B one way"
+            )
+        return hosts | {"header_bytes": header, "ack_bytes": ack, "congestion": {control: found}}
+
+    def _window(self) -> str:
+        """The field `window`, by HAS_WIN and VAR_WIN, whose values in HPCC's code are 1 and 0."""
+        has = self._taken("HAS_WIN", self._flag)
+        variable = self._taken("VAR_WIN", self._flag)
+        if has is False:
+            return "none"
+        return "variable" if variable else "fixed"
+
+    def _by_time(self) -> dict[str, str]:
+        """Increases of DCQCN, and notes on its fields."""
+        if "FAST_RECOVERY_TIMES" in self.used:
+            self.notes.append(
+                "fast_recovery is one more than FAST_RECOVERY_TIMES, which is compared before it counts"
+            )
+        if "RATE_DECREASE_INTERVAL" in self.used:
+            self.notes.append(
+                "cnp_interval is the nearest to RATE_DECREASE_INTERVAL, which makes one cut of several CNPs"
+            )
+        self.notes.append("byte_counter: rates rise by time alone in HPCC's code")
+        return {"byte_counter": "1000GB"}
+
+    def _fields(self, fields: _Fields) -> dict[str, Any]:
+        """The fields whose keys the file has."""
+        values = ((name, self._taken(key, read)) for key, (name, read) in fields.items())
+        return {name: value for name, value in values if value is not None}
+
+    def _hosts(self) -> _Fields:
+        """Fields of the transport, whatever its control."""
         return {
             "PACKET_PAYLOAD_SIZE": ("payload", self._bytes),
-            "ALPHA_RESUME_INTERVAL": ("alpha_timer", self._microseconds),
+            "L2_ACK_INTERVAL": ("ack_every", self._packets),
             "RATE_DECREASE_INTERVAL": ("cnp_interval", self._microseconds),
+        }
+
+    def _dcqcn(self) -> _Fields:
+        return {
+            "ALPHA_RESUME_INTERVAL": ("alpha_timer", self._microseconds),
             "RP_TIMER": ("rate_timer", self._microseconds),
             "EWMA_GAIN": ("g", self._share),
             "FAST_RECOVERY_TIMES": ("fast_recovery", self._one_more),
             "RATE_AI": ("rate_ai", self._rate),
             "RATE_HAI": ("rate_hai", self._rate),
             "MIN_RATE": ("min_rate", self._rate),
-            "L2_ACK_INTERVAL": ("ack_every", self._packets),
+        }
+
+    def _hpcc(self) -> _Fields:
+        return {
+            "U_TARGET": ("eta", self._share),
+            "MI_THRESH": ("max_stage", self._stages),
+            "RATE_AI": ("ai", self._rate),
+            "MIN_RATE": ("min_rate", self._rate),
+            "MULTI_RATE": ("multi_rate", self._flag),
+            "FAST_REACT": ("fast_react", self._flag),
+            "SAMPLE_FEEDBACK": ("sample_feedback", self._flag),
+        }
+
+    def _timely(self) -> _Fields:
+        return {
+            "RATE_AI": ("ai", self._rate),
+            "RATE_HAI": ("hai", self._rate),
+            "MIN_RATE": ("min_rate", self._rate),
+        }
+
+    def _dctcp(self) -> _Fields:
+        return {
+            "EWMA_GAIN": ("g", self._share),
+            "DCTCP_RATE_AI": ("ai", self._rate),
+            "MIN_RATE": ("min_rate", self._rate),
         }
 
     def _ports(self, rates: set[int]) -> dict[str, Any]:
@@ -244,6 +319,12 @@ class Config:
 
     def _packets(self, line: int, key: str, word: str) -> int:
         return self.source.whole(line, key, word, 0, 1_000_000)
+
+    def _stages(self, line: int, key: str, word: str) -> int:
+        return self.source.whole(line, key, word, 0, 1000)
+
+    def _flag(self, line: int, key: str, word: str) -> bool:
+        return bool(self.source.whole(line, key, word, 0, 1))
 
     def _one_more(self, line: int, key: str, word: str) -> int:
         return self.source.whole(line, key, word, 0, 999) + 1
