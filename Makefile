@@ -68,12 +68,13 @@ NEEDS = $(BIN)/python tools/needs.py
 	@PIP_CONSTRAINT=constraints.txt PIP_QUIET=1 tools/quietly.sh $(BIN)/maturin develop --release --locked
 	@touch $@
 
-# Zig's linker takes the symbols of an old glibc: 2.17 is the oldest that Rust supports.
-wheel: .venv/.maturin ## Build a wheel for any Linux of the last ten years (glibc 2.17), and try it in a fresh environment
+# Zig links against the symbols of an old glibc: 2.17 is the oldest that Rust supports. It also links for other
+# processors. Only the wheel of this machine's processor can be tried here.
+WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+wheel: .venv/.maturin ## Build the source distribution and wheels for Linux (glibc 2.17) on x86-64 and aarch64 in dist/, and try one
 	@$(PIP) $$($(NEEDS) wheel)
-	rm -rf dist/*.whl
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --quiet --zig --compatibility manylinux2014 --out dist
-	tools/try_wheel.sh $(BIN)/python dist/*.whl
+	PATH="$(CURDIR)/$(BIN):$$PATH" tools/build_wheels.sh $(WHEEL_TARGETS)
+	tools/try_wheel.sh $(BIN)/python dist/*_$$(uname -m).whl
 
 demo: ## Build, run the demo, write out/demo/report.html
 	@started=$$(date +%s); \

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from flowyard import _native
-from flowyard.papers import gallery, overview, running, verdicts
+from flowyard.papers import gallery, overview, page_tables, running, verdicts
 from flowyard.papers.catalogue import ALL, Paper, Selection, packaged
 from flowyard.papers.figure import Figure, Scale
 from flowyard.papers.judge import NOT_REACHED, Judgement, not_reached
 from flowyard.papers.outcomes import FigureOutcome
-from flowyard.papers.words import FAIL, OPEN, PASS, marked, named, readings, shown
+from flowyard.papers.words import FAIL, PASS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -125,16 +125,7 @@ def with_summary(text: str, engine: str) -> str:
     """README.md with the summary as it is now, written under an engine."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    link = "docs/results/README.md"
-    lines = [
-        f"![Verdicts by paper](docs/results/{PICTURE})",
-        "",
-        sentence(),
-        "",
-        table(link),
-        "",
-        currency(engine),
-    ]
+    lines = [f"![Verdicts by paper](docs/results/{PICTURE})", "", sentence(), "", verified_sentence(engine)]
     return "\n".join([f"{before}{BEGIN}", *lines, f"{END}{after}"])
 
 
@@ -147,9 +138,10 @@ def sentence() -> str:
     """The line over all papers."""
     one = total()
     return (
-        f"**{one.claims} claims: {one.passed} pass and {one.arithmetic} more by arithmetic, {one.predicted} fail as "
-        f"the papers' own contradictions predict, {one.not_reproducible} fail and a calculation shows that they cannot "
-        f"be reproduced, {one.open} fail and are open, {one.not_reached} are not judged{one.ours}.**"
+        f"**{one.claims} claims: {one.passed} pass, {one.arithmetic} more are true by construction; {one.predicted} "
+        f"fail because the paper contradicts itself, {one.not_reproducible} because, as a calculation shows, its "
+        f"number cannot be reproduced, {one.open} fail for other reasons; {one.not_reached} have no verdict "
+        f"yet{one.ours}.**"
     )
 
 
@@ -201,41 +193,37 @@ def _tables(paper: Paper, figure: Figure) -> list[str]:
     return [path.stem for path in sorted((RESULTS / paper.id / figure.id).glob("*.csv"))]
 
 
-def table(link: str) -> str:
-    """A row for each paper, and their sum."""
+def table() -> str:
+    """A row for each paper, and their sum; links lead to headings of the page."""
     rows = [
-        "| paper | claims | pass: closed form, model, packets | pass, arithmetic | fail, predicted by a contradiction "
-        "| fail, not reproducible | fail, open | not reached | expectations of ours: pass, fail |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| paper | claims | pass | pass, arithmetic | fail, predicted | fail, not reproducible | fail, open "
+        "| not reached | ours: pass, fail |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    totals = [0] * 12
     for paper, entries, _ in published():
-        one = verdicts.summary(entries)
-        passed = [paper.register.claims[entry["id"]] for entry in entries if entry["verdict"] == PASS]
-        kinds = [claim.kind for claim in passed if not claim.arithmetic and not claim.ours]
-        by_kind = [kinds.count(kind) for kind in KINDS]
-        numbers = [
-            one.claims,
-            one.passed,
-            *by_kind,
-            one.arithmetic,
-            one.predicted,
-            one.not_reproducible,
-            one.open,
-            one.not_reached,
-            one.expectations_passed,
-            one.expectations_failed,
-        ]
-        totals = [a + b for a, b in zip(totals, numbers, strict=True)]
-        rows.append(
-            f"| [{paper.id}]({link}#{paper.id.lower()}): {paper.register.title} | {_counts(numbers)} |"
-        )
-    rows.append(f"| all | {_counts(totals)} |")
+        name = f"[{paper.id}](#{paper.id.lower()}): {paper.register.title}"
+        rows.append(f"| {name} | {_counts(verdicts.summary(entries))} |")
+    rows.append(f"| all | {_counts(total())} |")
     return "\n".join([*rows, "", *_of_the_register()])
 
 
+def _counts(one: verdicts.Summary) -> str:
+    numbers = (
+        one.claims,
+        one.passed,
+        one.arithmetic,
+        one.predicted,
+        one.not_reproducible,
+        one.open,
+        one.not_reached,
+    )
+    held, missed = one.expectations_passed, one.expectations_failed
+    ours = f"{held}, {missed}" if held or missed else "–"  # noqa: RUF001
+    return " | ".join([*map(str, numbers), ours])
+
+
 def _of_the_register() -> list[str]:
-    """How many claims are not our own, and how many of these are judged; what the columns mean."""
+    """How many claims are from the five papers, how those that pass were checked, and what the columns mean."""
     register = [
         entry
         for paper, entries, _ in published()
@@ -245,18 +233,32 @@ def _of_the_register() -> list[str]:
     ]
     verdict = [entry["verdict"] for entry in register]
     found = verdict.count(PASS) + verdict.count(FAIL)
+    formulas, models, packets = _passed_by_kind()
     return [
-        f"{len(register)} of these claims are of the register of the five papers (ALL is what holds across them), and",
-        f"{found} of them are judged. {' and '.join(OURS)} are our own. Arithmetic is what cannot fail. Of a FAIL that",
-        "is not reproducible, a calculation shows that the paper's number cannot be had; what is open, nothing yet",
-        "explains for sure. Expectations of ours, which no paper states, are not among the claims.",
+        f"{len(register)} claims are from the five papers (ALL are claims across them), and {found} of these have a "
+        "verdict.",
+        f"{' and '.join(OURS)} are our own. Of the claims that pass, {formulas} were checked by a closed form, "
+        f"{models} by a model and {packets} by packets.",
+        "",
+        "- *Pass, arithmetic*: true by construction, whatever the simulator does; counted separately.",
+        "- *Fail, predicted*: the paper contradicts itself, so that the claim cannot hold as stated.",
+        "- *Fail, not reproducible*: a calculation shows that the paper's number cannot be obtained.",
+        "- *Fail, open*: neither; the cause below is the best explanation so far.",
+        "- *Ours*: expectations that no paper states; not among the claims.",
     ]
 
 
-def _counts(numbers: Sequence[int]) -> str:
-    claims, passed, formulas, models, packets, *others, held, missed = numbers
-    ours = f"{held}, {missed}" if held or missed else "–"  # noqa: RUF001
-    return " | ".join([str(claims), f"{passed}: {formulas}, {models}, {packets}", *map(str, others), ours])
+def _passed_by_kind() -> list[int]:
+    """The numbers of claims that pass, not by arithmetic, by each kind of check."""
+    kinds = [
+        claim.kind
+        for paper, entries, _ in published()
+        for entry in entries
+        if entry["verdict"] == PASS
+        for claim in [paper.register.claims[entry["id"]]]
+        if not claim.arithmetic and not claim.ours
+    ]
+    return [kinds.count(kind) for kind in KINDS]
 
 
 def cheapest(costs: Mapping[str, float | None], seconds: float = CHEAP_S) -> list[str]:
@@ -281,18 +283,26 @@ def verified(engine: str) -> tuple[set[str], set[str], set[str]]:
     return set(figures), set(cheap), {name for name, one in figures.items() if one["verified"] == engine}
 
 
-def currency(engine: str) -> str:
-    """How many figures were verified with an engine, and what that means with another one."""
-    figures, cheap, current = verified(engine)
+def verified_sentence(engine: str) -> str:
+    """How many figures were verified with an engine."""
+    figures, _, current = verified(engine)
     return (
-        f"{len(current)} of {len(figures)} figures were verified with engine {engine}, that of the sources when this "
-        "page\n"
-        f"was written: {len(cheap & current)} of the {len(cheap)} cheap ones, which together take at most "
-        f"{CHEAP_S / 60:.0f} minutes of\n"
-        f"processor time, and {len(current - cheap)} of the {len(figures) - len(cheap)} dear ones. The others name "
-        "the last engine that made the\n"
-        "same tables. `make results-check` prints the engine of your checkout: if that is another one, the engine has\n"
-        "changed since, and no figure here is known to be the same with it until the check says so."
+        f"{len(current)} of {len(figures)} figures were verified with engine {engine}, that of the sources."
+    )
+
+
+def currency(engine: str) -> str:
+    """How many figures were verified with an engine, cheap and dear ones, and the meaning of that with another one."""
+    figures, cheap, current = verified(engine)
+    minutes = f"{CHEAP_S / 60:.0f} minutes"
+    return (
+        f"{verified_sentence(engine)} These are\n"
+        f"{len(cheap & current)} of the {len(cheap)} cheap ones, which together take at most {minutes} of "
+        f"processor time, and {len(current - cheap)} of\n"
+        f"the {len(figures) - len(cheap)} dear ones; the others name the last engine that made the same tables. "
+        "`make results-check`\n"
+        "prints the engine of your checkout and makes the cheap figures again. If that is another one, no figure here\n"
+        "is known to be the same with it before that check."
     )
 
 
@@ -305,20 +315,27 @@ def engine_of(text: str) -> str:
 def page(engine: str) -> str:
     """docs/results/README.md: verdicts and data of each figure, written under an engine."""
     lines = [
-        "# Results",
+        "# Figures and verdicts",
         "",
-        "Written by tools/publish_results.py from `flowyard paper run PAPER --scale full`; not edited by hand.",
-        "Each figure has its data as CSV, and each verdict is a function of these tables alone. `make docs` draws the",
-        "pictures from them, for the site and for a gallery in browsers, `docs/results/index.html`;",
-        "`flowyard paper show NDP-F6 -o out/pictures` draws one.",
-        "[Methods of figures and verdicts](../papers.md). Meaning of values: [metrics](../metrics.md),",
-        "[the slotted link](../slotted.md) and its modes. *Assumed* lists the choices that a paper leaves open; the",
-        "end of each section lists the contradictions within the paper.",
+        "Figures of papers made with Flowyard, and a verdict on each claim of these papers. Each figure has its data",
+        "as CSV, from which its verdicts follow ([method](../papers.md), [metrics](../metrics.md),",
+        "[slotted link](../slotted.md)).",
+        "`make docs` draws the pictures, `flowyard paper show NDP-F6 -o out/pictures` those of one figure.",
         "",
-        table(""),
+        table(),
+        "",
+        "## Claims that fail",
+        "",
+        "A FAIL is a result: no parameter is tuned to make a claim pass. The sections below have the evidence.",
+        "",
+        *page_tables.failures(_headed()),
+        "",
+        "## Engines",
         "",
         currency(engine),
-        "Each figure names the engine that made it and the last one that made the same tables again.",
+        "This page is written by tools/publish_results.py from `flowyard paper run PAPER --scale full`, not by hand.",
+        "*Assumptions* of a figure fill gaps of its paper; contradictions within a paper are at the end of its",
+        "section.",
     ]
     for paper, entries, about in published():
         lines += ["", f"## {paper.id}", "", f"{paper.register.title}. {paper.register.source}.", ""]
@@ -327,13 +344,13 @@ def page(engine: str) -> str:
         for figure in paper.figures:
             if figure.id not in about["figures"]:
                 continue
-            lines += [f"### {figure.id}: {figure.title}", ""]
+            lines += [f"### {page_tables.figure_heading(figure)}", ""]
             tables = sorted((RESULTS / paper.id / figure.id).glob("*.csv"))
             data = ", ".join(f"[{t.stem}]({paper.id}/{figure.id}/{t.name})" for t in tables)
             lines += [f"Data: {data}. {_made(about['figures'][figure.id])}", ""]
             if figure.assumed:
-                lines += ["Assumed:", "", *(f"- {one}" for one in figure.assumed), ""]
-            lines += _claims(paper, [by_id[claim] for claim in figure.claims])
+                lines += ["Assumptions:", "", *(f"- {one}" for one in figure.assumed), ""]
+            lines += page_tables.claims(paper.register, [by_id[claim] for claim in figure.claims])
         figures = {entry["id"]: paper.figure_of(entry["id"]) for entry in entries}
         waiting = [claim for claim, figure in figures.items() if figure is None]
         if waiting:
@@ -348,41 +365,22 @@ def page(engine: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _headed() -> list[tuple[dict[str, Any], str]]:
+    """The verdicts of all papers, each with the heading of its figure, or of its paper without one."""
+    return [
+        (entry, page_tables.figure_heading(figure) if figure else paper.id)
+        for paper, entries, _ in published()
+        for entry in entries
+        for figure in [paper.figure_of(entry["id"])]
+    ]
+
+
 def _made(one: Mapping[str, Any]) -> str:
     """Which engines a figure is of, and what it takes."""
     engine, verified, cost = one["engine"], one["verified"], one["cpu_s"]
     again = "" if verified == engine else f", the same with engine {verified}"
     took = "not recorded" if cost is None else f"{cost:,.1f} s"
     return f"Made by engine {engine}{again}. Processor time: {took}."
-
-
-def _claims(paper: Paper, entries: list[dict[str, Any]]) -> list[str]:
-    if not entries:
-        return []
-    rows = ["| claim | verdict | what it says | measured | expected |", "|---|---|---|---|---|"]
-    for entry in entries:
-        claim = paper.register.claims[entry["id"]]
-        said = f"{claim.says} *{entry['reason']}*" if entry["reason"] else claim.says
-        if entry["verdict"] == PASS and re.search(rf"\b{paper.id}-X", claim.tolerance):
-            said += f" *Held to: {claim.tolerance}.*"
-        if claim.ours:
-            said = f"(An expectation of ours.) {said}"
-        rows.append(_cells(claim.id, entry, said))
-        # The first reading is the claim's own, which the row above has.
-        rows.extend(
-            _cells(f"{claim.id}, {named(one)}", one, f"*{one['reason']}*" * bool(one["reason"]))
-            for one in readings(entry)[1:]
-        )
-    return [*rows, ""]
-
-
-def _cells(name: str, entry: Mapping[str, Any], said: str) -> str:
-    """A row of a table of claims: the claim's own verdict or that of one of its readings. What is open stands out."""
-    if entry.get("readings"):
-        name += f", {entry['readings'][0]['reading']}"
-    verdict = f"**{FAIL}, {OPEN}**" if entry.get("fail") == OPEN else marked(entry)
-    cells = (name, verdict, said, shown(entry, "measured"), shown(entry, "expected"))
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _contradictions(paper: Paper, entries: Sequence[Mapping[str, Any]]) -> list[str]:

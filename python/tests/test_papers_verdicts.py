@@ -176,12 +176,19 @@ class TestEntries:
                 "verdict": FAIL,
                 "measured": 0,
                 "expected": ">= 1",
-                "reason": "measured 0, expected >= 1.",
+                "reason": None,
                 "fail": "open",
             },
             {"reading": "B", "verdict": PASS, "measured": 2, "expected": ">= 1", "reason": "a tie."},
         ]
         assert verdicts.summary([found]).open == 1
+
+    def test_a_fail_has_the_cause_of_the_register_and_a_pass_has_none(self):
+        failures = {"T-1.a": register.Failure("unstated", "The paper states no size.")}
+        book = dataclasses.replace(BOOK, failures=failures)
+        low, high = (verdicts.entries([CLAIM], {CLAIM.id: judge.at_least(x, 1)}, [book])[0] for x in (0, 2))
+        assert (low["cause"], low["why"], low["reason"]) == ("unstated", "The paper states no size.", None)
+        assert "cause" not in high
 
     def test_what_a_fail_is(self):
         low = judge.at_least(0, 1)
@@ -385,6 +392,22 @@ class TestTold:
         assert "T-1.a: x is 1. FAIL: low. Published at full scale: PASS." in lines
         assert "T-1.b: FAIL: low." in lines
 
+    def test_a_failure_shows_its_cause_and_the_plain_reason(self, capsys):
+        (found,) = self.entries("T-1.a")
+        found |= {"cause": "unstated", "why": "The paper states no size."}
+        verdict_table.print_verdicts([found], "all", Scale.QUICK, Path("out"), {})
+        assert (
+            "T-1.a: FAIL (cause: unstated): The paper states no size." in capsys.readouterr().out.splitlines()
+        )
+
+    def test_long_values_are_shown_whole(self, capsys):
+        (found,) = self.entries("T-1.a")
+        numbers = [f"{n},{n}00" for n in range(10, 60)]
+        found["measured"] = " ".join(numbers)
+        verdict_table.print_verdicts([found], "all", Scale.QUICK, Path("out"), {})
+        said = capsys.readouterr().out.split()
+        assert [number for number in said if number in numbers] == numbers
+
     def test_the_published_verdicts_are_those_of_the_checkout(self, monkeypatch, tmp_path):
         assert published.verdicts()["NDP-T1.a"] == PASS
         # As in a wheel.
@@ -402,8 +425,8 @@ class TestTold:
         )
         found = entry(time)
         assert (found["measured"], found["unit"]) == (0.5, "s")
-        assert found["reason"] == "measured 0.5 s, expected 1 +- 0.1 s."
-        assert words.shown(found, "measured") == "0.5 s"
+        assert found["reason"] is None
+        assert (words.shown(found, "measured"), words.shown(found, "expected")) == ("0.5 s", "1 +- 0.1 s")
         both = judge.together([time, lost])
         assert (both.measured, both.expected) == ("0.5 s; 3 lost", "1 +- 0.1 s; <= 2 lost")
         assert "unit" not in entry(judge.within(None, 1).measured_in("s"))

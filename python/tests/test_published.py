@@ -49,10 +49,19 @@ class TestPaper:
     def test_every_claim_is_there_once(self, paper):
         entries = json.loads((RESULTS / paper.id / "claims.json").read_text(encoding="utf-8"))
         assert [entry["id"] for entry in entries] == list(paper.register.claims)
-        assert all(entry["reason"] for entry in entries if entry["verdict"] != "PASS")
+        assert all(entry["reason"] for entry in entries if entry["verdict"] == "NOT-REACHED")
         for entry in entries:
-            assert ("fail" in entry) == (entry["verdict"] == FAIL), entry["id"]
+            for name in ("fail", "cause", "why"):
+                assert (name in entry) == (entry["verdict"] == FAIL), entry["id"]
             assert not entry.get("readings", [{}])[0].get("reachable"), entry["id"]
+
+    def test_the_register_explains_just_the_claims_that_fail(self, paper):
+        entries = json.loads((RESULTS / paper.id / "claims.json").read_text(encoding="utf-8"))
+        assert list(paper.register.failures) == [e["id"] for e in entries if e["verdict"] == FAIL]
+        for claim, failure in paper.register.failures.items():
+            ours = paper.register.claims[claim].ours
+            assert (failure.cause == "ours") == ours, claim
+            assert len(failure.says) <= 200, claim
 
     def test_every_figure_names_its_engines_and_its_cost(self, paper):
         about = json.loads((RESULTS / paper.id / "results.json").read_text(encoding="utf-8"))
@@ -99,11 +108,27 @@ def test_summaries_are_up_to_date():
     assert publish.bars() == (RESULTS / "verdicts.svg").read_text(encoding="utf-8")
 
 
+def test_the_page_lists_each_claim_that_fails_with_its_cause():
+    publish = tool()
+    page = publish.page("")
+    table = page.partition("## Claims that fail")[2].partition("\n## ")[0]
+    entries = [entry for _, those, _ in publish.published() for entry in those]
+    failed = [entry for entry in entries if entry["verdict"] == FAIL]
+    assert table.count("| FAIL, ") == len(failed) > 0
+    for entry in failed:
+        row = next(line for line in table.splitlines() if line.startswith(f"| [{entry['id']}](#"))
+        assert f"| {entry['cause']} | {entry['why']} |" in row
+    # A claim has one row; its readings are folded in it.
+    for entry in entries:
+        assert len(re.findall(rf"^\| {re.escape(entry['id'])} \|", page, re.MULTILINE)) <= 1, entry["id"]
+    assert page.count("readings; the first counts") == sum("readings" in entry for entry in entries)
+
+
 def test_the_page_for_browsers_shows_every_published_figure_and_claim_once():
     page = tool().browsed(_native.__engine__)
     for paper in PUBLISHED:
         for claim in paper.register.claims:
-            assert page.count(f'<tr id="{claim}">') == 1, claim
+            assert page.count(f'<tr id="{claim}"') == 1, claim
     # It has no data of its own, and the pictures that `make docs` draws.
     links = re.findall(r'(?:src|href)="([^"#][^"]*)"', page)
     assert f'src="PEQ/{FIGURE}.svg"' in page
@@ -218,7 +243,7 @@ class TestCurrency:
             assert f"engine {one['engine']}" in page
             assert f"engine {one['verified']}" in page
         # It cannot know the engine of whoever reads it, and says so.
-        assert "if that is another one" in page
+        assert "If that is another one" in page
 
     @pytest.mark.xfail(
         not CURRENT, reason="the engine is changing: cheap figures are verified last", strict=True

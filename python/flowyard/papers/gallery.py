@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from flowyard import _native
 from flowyard.papers import verdicts
 from flowyard.papers.figure import Figure, Scale
-from flowyard.papers.register import Claim, Register
-from flowyard.papers.words import NOT_REACHED, marked, named, readings, shown
+from flowyard.papers.register import CAUSES, Claim, Register
+from flowyard.papers.words import FAIL, NOT_REACHED, marked, named, readings, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,8 +29,11 @@ class Row:
         mark: The class of the badge.
         measured: The value.
         expected: What would pass.
-        reason: Why it does not pass, and what is to be known of the verdict.
+        reason: Evidence that goes beyond these values, and remarks on the verdict.
         readings: The claim's own first, if there are several.
+        failed: Whether it is a FAIL.
+        cause: Of a FAIL, if it is known.
+        why: The reason of a FAIL in a plain sentence.
         left_out: What quick scale leaves out.
         reading: The name of this reading, of one of several.
     """
@@ -42,6 +45,9 @@ class Row:
     expected: str
     reason: str
     readings: "list[Row]"
+    failed: bool = False
+    cause: str = ""
+    why: str = ""
     left_out: str = ""
     reading: str = ""
 
@@ -121,6 +127,7 @@ def page(
         summary=summary,
         top=top,
         current=current,
+        causes=CAUSES,
         footer=footer
         or f"Flowyard {_native.__version__}; engine {_native.__engine__} made all figures of this page.",
         style=(HERE / "gallery.css").read_text(encoding="utf-8"),
@@ -175,6 +182,9 @@ def _row(claim: Claim, entry: "Mapping[str, Any]") -> Row:
             shown(one, "expected"),
             one["reason"] or "",
             of_it,
+            one["verdict"] == FAIL,
+            one.get("cause", ""),
+            one.get("why", ""),
             one.get("left_out", ""),
             named(one) if "reading" in one else "",
         )

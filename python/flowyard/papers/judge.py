@@ -216,7 +216,7 @@ def together(judgements: Iterable[Judgement]) -> Judgement:
     order = {PASS: 0, NOT_REACHED: 1, FAIL: 2}
     verdict = max((one.verdict for one in every), key=order.__getitem__)
     measured = "; ".join(worded(one.measured, one.unit) for one in every)
-    reasons = "; ".join(one.reason for one in every if one.reason)
+    reasons = "; ".join(dict.fromkeys(one.reason for one in every if one.reason))
     notes = "; ".join(dict.fromkeys(one.note for one in every if one.note))
     expected = "; ".join(worded(one.expected, one.unit) for one in every)
     # One condition that fails for no known reason leaves the claim open.

@@ -1,15 +1,27 @@
-"""The register of a paper: its claims and contradictions, from claims.toml."""
+"""The register of a paper: its claims, its contradictions and the causes of failures, from claims.toml."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from flowyard.errors import UserError
 from flowyard.folders import reading
 
+# Tables of a register, by id.
+TABLES = ("claims", "contradictions", "failures")
 KINDS = ("closed form", "model", "packets")
 GRADES = ("number", "ordering", "implied", "expectation")
+# Why a claim fails, and what each cause means.
+CAUSES = {
+    "paper": "the paper contradicts itself, or a calculation refutes its statement",
+    "unstated": "the verdict depends on a value or a rule that the paper does not state",
+    "model": "a mechanism of the simulator or of a standard differs from the paper's model",
+    "tolerance": "the measured value is near the bound, which is ours",
+    "tie": "the differences are within the noise",
+    "ours": "the expectation was ours, and wrong",
+    "unknown": "nothing explains it for sure",
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,19 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """Why a claim fails at full scale.
+
+    Attributes:
+        cause: One of CAUSES.
+        says: The reason in a plain sentence or two; the judge has the evidence.
+    """
+
+    cause: str
+    says: str
+
+
+@dataclass(frozen=True)
 class Register:
     """A paper's claims.
 
@@ -52,6 +77,7 @@ class Register:
         source: Authors, venue, year.
         claims: By id, in the order of the paper.
         contradictions: By id: where the paper contradicts itself or what can be, in our words.
+        failures: By id of the claim.
     """
 
     id: str
@@ -59,6 +85,7 @@ class Register:
     source: str
     claims: dict[str, Claim]
     contradictions: dict[str, str]
+    failures: dict[str, Failure] = field(default_factory=dict)
 
 
 def read(path: Path) -> Register:
@@ -71,12 +98,10 @@ def read(path: Path) -> Register:
     problems = [
         f"{name}: missing" for name in ("id", "title", "source") if not isinstance(document.get(name), str)
     ]
-    problems += [
-        f"{key}: unknown" for key in document.keys() - {"id", "title", "source", "claims", "contradictions"}
-    ]
+    problems += [f"{key}: unknown" for key in document.keys() - {"id", "title", "source", *TABLES}]
     problems += [
         f'{name}: not a table of tables; begin each item with [{name}."ID"]'
-        for name in ("claims", "contradictions")
+        for name in TABLES
         if not _is_tables(document.get(name, {}))
     ]
     if not problems:
@@ -89,6 +114,7 @@ def read(path: Path) -> Register:
         document["source"],
         {name: _claim(name, claim) for name, claim in document.get("claims", {}).items()},
         {name: found["says"] for name, found in document.get("contradictions", {}).items()},
+        {name: Failure(**found) for name, found in document.get("failures", {}).items()},
     )
 
 
@@ -110,12 +136,12 @@ def _problems(document: dict[str, Any]) -> Iterator[str]:
             yield f'claims."{own}": {", ".join(missing)} missing'
         if unknown := sorted(claim.keys() - needed - {"contradicted_by", "arithmetic"}):
             yield f'claims."{own}": {", ".join(unknown)} unknown'
-        for field, allowed in (("kind", KINDS), ("grade", GRADES)):
-            if claim.get(field, allowed[0]) not in allowed:
-                yield f'claims."{own}".{field}: {claim[field]!r}; there are {", ".join(allowed)}'
-        for field in ("says", "tolerance"):
-            if not isinstance(claim.get(field, ""), str):
-                yield f'claims."{own}".{field}: {claim[field]!r}; use a text'
+        for name, allowed in (("kind", KINDS), ("grade", GRADES)):
+            if claim.get(name, allowed[0]) not in allowed:
+                yield f'claims."{own}".{name}: {claim[name]!r}; there are {", ".join(allowed)}'
+        for name in ("says", "tolerance"):
+            if not isinstance(claim.get(name, ""), str):
+                yield f'claims."{own}".{name}: {claim[name]!r}; use a text'
         if not isinstance(claim.get("arithmetic", False), bool):
             yield f'claims."{own}".arithmetic: {claim["arithmetic"]!r}; use true or false'
         names = claim.get("contradicted_by", [])
@@ -128,3 +154,10 @@ def _problems(document: dict[str, Any]) -> Iterator[str]:
     for own, contradiction in contradictions.items():
         if contradiction.keys() != {"says"} or not isinstance(contradiction["says"], str):
             yield f'contradictions."{own}": has says, a text, and nothing else'
+    for own, failure in document.get("failures", {}).items():
+        if own not in claims:
+            yield f'failures."{own}": no claim of that id'
+        if failure.keys() != {"cause", "says"} or not isinstance(failure["says"], str):
+            yield f'failures."{own}": has cause and says, a text, and nothing else'
+        elif failure["cause"] not in list(CAUSES):
+            yield f'failures."{own}".cause: {failure["cause"]!r}; there are {", ".join(CAUSES)}'

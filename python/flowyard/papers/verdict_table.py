@@ -2,7 +2,6 @@
 
 import json
 import re
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,6 @@ from flowyard.papers.running import MARK
 from flowyard.papers.words import FAIL, OPEN, marked, named, readings, shown
 from flowyard.terminal.console import TextTable, show
 
-# Characters of a value in a table.
-WIDTH = 50
 # Of more claims than these only the failures are listed, and of more failures the reasons stand in the gallery.
 MOST = 20
 
@@ -58,7 +55,7 @@ def print_verdicts(
     failed = [entry for entry in entries if entry["verdict"] == FAIL]
     few = len(entries) <= MOST
     if listed := entries if few else failed:
-        rows = [[e["id"], marked(e), _short(e, "measured"), shown(e, "expected")] for e in listed]
+        rows = [[e["id"], marked(e), shown(e, "measured"), shown(e, "expected")] for e in listed]
         title = f"{'Claims' if few else 'Claims that fail'}{at_quick}"
         show(TextTable(title, ("claim", "verdict", "measured", "expected"), rows, left=3, words_last=True))
     if failed:
@@ -71,7 +68,7 @@ def print_verdicts(
     read = [entry for entry in entries if entry.get("readings")]
     if read:
         rows = [
-            [entry["id"] if not place else "", named(one), marked(one), _short(one, "measured")]
+            [entry["id"] if not place else "", named(one), marked(one), shown(one, "measured")]
             for entry in read
             for place, one in enumerate(readings(entry))
         ]
@@ -89,13 +86,13 @@ def _by_id(entry: Mapping[str, Any]) -> list[str | int]:
 
 
 def _why(entry: Mapping[str, Any], says: str | None, known: str | None) -> str:
-    """Line for a claim that fails: its text, the reason, and the published verdict at full scale."""
+    """Line for a claim that fails: its text, cause and reason, and the published verdict at full scale.
+
+    The plain reason of the register comes before the evidence of the judge, which the gallery has in any case.
+    """
     parts = [f"{says.rstrip('.')}."] if says else []
-    parts += [f"{marked(entry)}: {entry['reason']}" if entry["reason"] else f"{marked(entry)}."]
+    cause = f" (cause: {entry['cause']})" if "cause" in entry else ""
+    reason = entry.get("why") or entry["reason"]
+    parts += [f"{marked(entry)}{cause}{f': {reason}' if reason else '.'}"]
     parts += [f"Published at full scale: {known}."] if known else []
     return f"{entry['id']}: {' '.join(parts)}"
-
-
-def _short(entry: Mapping[str, Any], value: str) -> str:
-    """A value that leaves room for the others in a line; claims.json has it whole."""
-    return textwrap.shorten(shown(entry, value), WIDTH, placeholder=" ...")

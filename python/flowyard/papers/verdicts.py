@@ -10,7 +10,7 @@ from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, Judgement, by_reading, not_reached
 from flowyard.papers.needs import Needs
 from flowyard.papers.register import Claim, Register
-from flowyard.papers.words import EXPECTATION, NOT_REPRODUCIBLE, OPEN, PREDICTED, worded
+from flowyard.papers.words import EXPECTATION, NOT_REPRODUCIBLE, OPEN, PREDICTED
 
 # How the reason of a claim begins whose judge broke.
 BROKE = "the judge broke"
@@ -105,11 +105,14 @@ def entries(
         left_out: What that scale leaves out, by claim.
     """
     contradictions = {name: says for register in registers for name, says in register.contradictions.items()}
+    failures = {name: failure for register in registers for name, failure in register.failures.items()}
     made = []
     for claim in claims:
         judgement = found.get(claim.id, not_reached(NOBODY))
         entry: dict[str, Any] = {"id": claim.id, "verdict": judgement.verdict, "scale": str(scale)}
         entry |= _evidence(claim, judgement, contradictions)
+        if judgement.verdict == FAIL and (failure := failures.get(claim.id)):
+            entry |= {"cause": failure.cause, "why": failure.says}
         if claim.arithmetic:
             entry["arithmetic"] = True
         if claim.ours:
@@ -131,7 +134,7 @@ def entries(
 
 
 def _evidence(claim: Claim, judgement: Judgement, contradictions: Mapping[str, str]) -> dict[str, Any]:
-    """Measured, expected, reason and of a FAIL its kind.
+    """Measured, expected, reason if more is known than these two say, and of a FAIL its kind.
 
     The reason of a FAIL names the contradictions that predict it, of those given, and the calculation that shows that
     the number cannot be reproduced.
@@ -140,11 +143,8 @@ def _evidence(claim: Claim, judgement: Judgement, contradictions: Mapping[str, s
     if judgement.verdict == FAIL:
         predicted = [name for name in claim.contradicted_by if name in contradictions]
         reasons += [f"predicted by {name}: {contradictions[name]}" for name in predicted]
-    if judgement.verdict != PASS:
-        measured, expected = (
-            worded(value, judgement.unit) for value in (judgement.measured, judgement.expected)
-        )
-        reasons.append(judgement.reason or f"measured {measured}, expected {expected}")
+    if judgement.verdict != PASS and judgement.reason:
+        reasons.append(judgement.reason)
     if judgement.calculation:
         reasons.append(f"Not reproducible: {judgement.calculation}")
     if judgement.note:
