@@ -188,7 +188,7 @@ def test_a_sweep_may_be_asked_before_it_is_run(flowyard, small, words):
     assert lines[:2] == [f"{plan}: nothing wrong", "  4 runs of 1 point, in out/mine"]
     assert "of memory, about 1 MiB of disk" in lines[-1]
     answer = json.loads(flowyard(*words, plan, "--json").stdout)
-    assert (answer["runs"], answer["speed"]) == (4, "the first moment of 1 point, begun here")
+    assert (answer["runs"], answer["speed"]) == (4, "short trials of 1 point on this machine")
     assert not (small.parent / "out").exists()
     plan.write_text(PLAN + "set.run.sead = 3\n")
     assert flowyard(*words, plan).returncode == 2

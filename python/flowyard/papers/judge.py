@@ -54,7 +54,7 @@ class Judgement:
         return self if self.verdict == PASS else replace(self, reason=reason)
 
     def not_reproducible(self, calculation: str) -> "Judgement":
-        """A FAIL that is no open question: something else than this figure shows that the number cannot be had.
+        """A FAIL that is no open question: something else than this figure shows that the number cannot be obtained.
 
         Args:
             calculation: The words that name it, such as a function of the study, with its result.
@@ -192,7 +192,7 @@ def not_less(
     verdict = judged(
         not low and above > count / 2,
         measured,
-        f"{a} >= {b} at every {x} within {allowed}, above at more than half",
+        f"{a} >= {b} at every {x} (tolerance: {allowed}), above at more than half of them",
     )
     more = f"; and {len(low) - SHOWN} more" if len(low) > SHOWN else ""
     verdict = verdict.because("; ".join(low[:SHOWN]) + more if low else "they hardly differ")

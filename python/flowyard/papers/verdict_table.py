@@ -72,7 +72,7 @@ def print_verdicts(
             for entry in read
             for place, one in enumerate(readings(entry))
         ]
-        title = f"Verdicts by reading{at_quick}; the first is the claim's own"
+        title = f"Verdicts by reading of the paper{at_quick}; the first reading counts"
         show(TextTable(title, ("claim", "reading", "verdict", "measured"), rows, left=4))
     if at_quick:
         print("quick scale has fewer points, seeds or flows; claims.json says of each verdict how many")

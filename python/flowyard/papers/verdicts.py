@@ -177,7 +177,7 @@ class Summary:
         passed: PASS of claims that could have failed.
         arithmetic: PASS of those that are true by construction.
         predicted: FAIL that a contradiction of the paper predicts.
-        not_reproducible: FAIL of which a calculation shows that the paper's number cannot be had.
+        not_reproducible: FAIL of which a calculation shows that the paper's number cannot be obtained.
         open: The other FAILs.
         not_reached: NOT-REACHED.
         expectations: What we expected and no paper says.

@@ -128,8 +128,7 @@ class Registered:
                 if near:
                     raise UserError(
                         f"{cls.__name__}.{name} is no method of {base.__name__}, and would not be called; did you mean "
-                        f"{verbs[near[0]]}? A method of your own needs a name that is less like it, or an underscore "
-                        "in front"
+                        f"{verbs[near[0]]}? If it is a helper of your own, begin its name with _"
                     )
 
     def _fields(self) -> dict[str, Any]:

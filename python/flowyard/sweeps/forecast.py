@@ -1,7 +1,7 @@
 """Forecast of a sweep before it runs: runs, packet-hops, time, memory and disk.
 
 The work of each point is what the engine foresees of it. The speed is that of the sweep's runs that are done, or else
-that of the first moment of some of its points, begun here.
+that of short trials of some of its points on this machine.
 """
 
 import json
@@ -209,7 +209,7 @@ def _from_trials(
     hops = 1_000_000
     seconds = sum(hops / speed.hops_per_s for speed in found)
     what = "point" if len(found) == 1 else "points"
-    source = f"the first moment of {len(found):,} {what}, begun here"
+    source = f"short trials of {len(found):,} {what} on this machine"
     return Speed(hops * len(found), seconds, source), sum(sizes) / len(sizes)
 
 

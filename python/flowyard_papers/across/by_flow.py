@@ -1,4 +1,4 @@
-"""ECMP by flow: good enough under ASY's rates at load 0.8, harmful to long flows that windows govern.
+"""Per-flow ECMP: good enough under ASY's rates at load 0.8, harmful to long flows that windows govern.
 
 Three papers, one simulator. The left panel has SYN's data centre at load 0.8 under ASY (the setting of SYN's figure
 10): mean FCT with paths by flow beside that with paths by packet, and the time that packets take in the network. The
@@ -188,7 +188,7 @@ def _bars(axes: Any, runs: pl.DataFrame, key: str, names: tuple[str, ...]) -> No
 
 FIGURE = Figure(
     id="ALL-4",
-    title="ECMP by flow under rates and under windows",
+    title="Per-flow ECMP under rates and under windows",
     plans=plans,
     tables=tables,
     claims={"ALL-4": _both},

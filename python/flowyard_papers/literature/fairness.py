@@ -213,7 +213,7 @@ FIGURE = Figure(
     needs={"runs": Needs(5, by=("direction", "by")), "grid": Needs(5, by=("also", "delay", "buffer"))},
     assumed=(
         "A 4-ary fat-tree, links of 1 Gbps and 1 us, flows without an end that start within 1 ms.",
-        "TCP (New Reno) and DCTCP over ECMP by flow, with ports of 100 packets, DCTCP's marking above 20; NDP by "
+        "TCP (New Reno) and DCTCP over per-flow ECMP, with ports of 100 packets, DCTCP's marking above 20; NDP by "
         "packet, and headers that find no room are lost. Else all have the simulator's defaults, TCP and DCTCP a "
         "timeout of at least 200 ms.",
         "In the first three panels nothing disturbs the step in which packets come, as hosts do in a testbed: a sender "

@@ -96,7 +96,7 @@ FIGURE = Figure(
     assumed=(
         *_compare.ASSUMED,
         "A fat-tree of 128 servers; senders are drawn at random, and start within 1.2 us.",
-        "Up to 8,000 senders: a fat-tree of 8,192 servers, and NDP with its defaults in all, packets by ECMP by packet "
+        "Up to 8,000 senders: a fat-tree of 8,192 servers, and NDP with its defaults in all, per-packet ECMP "
         "included. The ideal has the headers of packets, as they are on the wire.",
     ),
 )

@@ -97,7 +97,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="MP-F1.5",
-    title="Figure 1.5: ECMP by flow over three paths of cost 5",
+    title="Figure 1.5: per-flow ECMP over three paths of cost 5",
     plans=plans,
     tables=tables,
     claims={"MP-F1.5.a": _all_used},

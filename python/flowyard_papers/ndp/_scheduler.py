@@ -39,11 +39,11 @@ TCP: Mapping[str, Any] = {"tcp": {}}
 TCP_PORTS: Mapping[str, Any] = {"drop-tail": {}}
 
 ASSUMED = (
-    "Links of 1 Gbps and 9.5 us; packets of 1500 B, all of which counts as goodput; headers and answers of 64 B; ACK "
-    "and PULL apart; a window of 16 packets unless it varies; 8 packets of data queue, as many bytes of header queue, "
-    "10:1 between them; on overflow a coin decides between the arriving packet and the last in the queue. A "
-    "header that finds no room is lost, and its packet repeated after a timeout of 1 ms at least; connections take "
-    "their turns to pull in the order in which their packets came.",
+    "Links of 1 Gbps and 9.5 us; packets of 1500 B, all of which counts as goodput; headers and control packets of "
+    "64 B; ACK and PULL are separate packets; a window of 16 packets unless it varies; a data queue of 8 packets and a "
+    "header queue of as many bytes, served 1:10; on overflow the arriving packet or the last one of the queue is "
+    "trimmed, at random. A header without room is lost, and its packet retransmitted after a timeout of at least 1 ms; "
+    "a receiver pulls its connections in the order in which their packets arrived.",
 )
 
 

@@ -1,15 +1,15 @@
 """Statements on TCP and ECMP without a figure (sections 1 and 3; contradiction NDP-X8), on one fat-tree.
 
 A permutation, in which each of 54 servers sends 1.5 MB and receives as much, all at once: what the paths make of it is
-all that differs. An incast of 32 servers, 150 KB each. Under NDP and TCP, with ECMP by packet and by flow; each
+all that differs. An incast of 32 servers, 150 KB each. Under NDP and TCP, with per-packet and per-flow ECMP; each
 transport has the queues that it is made for. The same flows start at the same times in all runs of a seed.
 
 Goodput is that of all flows together: their bytes over the time until the last has ended. The mean of the flows' own
 goodputs is not ruled by the one timeout for which that one waits. It can be larger under TCP in an incast, which lets
 some go first and keeps the others waiting. NDP-P1 is judged by both.
 
-It fails on a permutation: reordering does make TCP repeat what is not lost, but ECMP by flow lets long flows share
-links and lose packets for it, which costs more. What reordering costs by itself is shown by TCP by packet that takes no
+It fails on a permutation: reordering does make TCP retransmit needlessly, but per-flow ECMP lets long flows share
+links and lose packets for it, which costs more. The cost of reordering alone is shown by TCP over per-packet ECMP that takes no
 number of duplicate acknowledgements below a thousand for a loss.
 """
 
@@ -118,10 +118,10 @@ def _reordering_costs(tables: Tables) -> Judgement:
         return "not known" if mean is None else f"{mean:.3g}"
 
     because = (
-        "flows that ECMP puts on one link lose packets, and some wait for timeouts of at least 200 ms (timeouts a run: "
-        f"{said(TCP_FLOW, 'timeouts')}, by packet {said(TCP_PACKET, 'timeouts')}); what reordering makes TCP repeat "
-        f"costs less. By itself that costs: flows by packet have {said(TCP_PACKET, 'flow_goodput_mbps')} Mbps in the "
-        f"mean, and where TCP ignores the order {said(TCP_BLIND, 'flow_goodput_mbps')}"
+        f"reordering alone costs TCP goodput: {said(TCP_PACKET, 'flow_goodput_mbps')} Mbps per flow with per-packet "
+        f"ECMP, {said(TCP_BLIND, 'flow_goodput_mbps')} if TCP ignores the order. Per-flow ECMP costs more: flows that "
+        f"share a link lose packets and wait for timeouts of at least 200 ms ({said(TCP_FLOW, 'timeouts')} timeouts per "
+        f"run; per-packet {said(TCP_PACKET, 'timeouts')})"
     )
     columns = {"all flows until the last has ended": "goodput_gbps", "mean of the flows": "flow_goodput_mbps"}
     return judge.by_reading(
@@ -173,7 +173,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="NDP-P1-3",
-    title="NDP against TCP, ECMP by packet against ECMP by flow",
+    title="NDP against TCP, per-packet against per-flow ECMP",
     plans=plans,
     tables=tables,
     claims={"NDP-P1": _reordering_costs, "NDP-P2": _collisions_cost, "NDP-P3": _beats_tcp},
@@ -182,7 +182,7 @@ FIGURE = Figure(
     assumed=(
         *ASSUMED,
         "TCP (New Reno) has the simulator's defaults: packets of 1500 B, a queue of 100 packets, a minimum timeout of "
-        "200 ms. It is compared with NDP as each is made to run, NDP by packet and TCP by flow.",
+        "200 ms. It is compared with NDP as each is made to run, NDP over per-packet and TCP over per-flow ECMP.",
         "TCP that ignores order repeats after 1000 duplicate acknowledgements, which no window makes, or a timeout.",
     ),
 )

@@ -210,7 +210,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="NDP-F2",
-    title="Figure 2: paths that ECMP uses, by flow and by packet",
+    title="Figure 2: paths used by per-flow and per-packet ECMP",
     plans=plans,
     tables=tables,
     claims={"NDP-F2.a": _one_path, "NDP-F2.b": _all_paths, "NDP-F2.c": _confined_without_names},
