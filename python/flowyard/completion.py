@@ -11,7 +11,7 @@ SCENARIOS = ("scenario", "topology")
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """The script for a shell: bash or zsh."""
+    """The script for a shell: bash, zsh or fish."""
     for action in _actions(parser):
         if action.type is Path or action.dest in SCENARIOS:
             action.complete = shtab.FILE  # type: ignore[attr-defined]

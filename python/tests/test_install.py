@@ -1,16 +1,20 @@
-"""What makes Flowyard at home on a machine: completion, citation, and the schema by which editors complete."""
+"""Flowyard on a machine: wheels and releases, completion, citation, and the schema by which editors complete."""
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from importlib import util
+from pathlib import Path
 
 import pages
 import pytest
+import yaml
 
 import flowyard as fy
 from flowyard import citation, cli, scenarios
@@ -58,10 +62,70 @@ def test_zsh_reads_its_script(capsys):
     subprocess.run(["zsh", "-n"], input=script(capsys, "zsh"), text=True, check=True)
 
 
+@pytest.mark.skipif(not shutil.which("fish"), reason="no fish here")
+def test_fish_completes_verbs_and_options(capsys, tmp_path):
+    (tmp_path / "flowyard.fish").write_text(script(capsys, "fish"))
+    code = "source flowyard.fish; complete -C 'flowyard rep'; complete -C 'flowyard run --se'"
+    ended = subprocess.run(
+        ["fish", "-N", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert [line.split("\t")[0] for line in ended.stdout.splitlines()] == ["report", "--seed", "--set"]
+
+
 def test_names_in_help_texts_are_written_out(capsys):
     written = script(capsys, "zsh")
     assert "%(" not in written
     assert "web-search-ndp" in written
+
+
+BUILT = pages.ROOT / "target" / "release" / "lib_native.so"
+
+
+@pytest.mark.skipif(not BUILT.exists(), reason="no release build that a wheel could take")
+def test_a_wheel_installs_in_a_fresh_environment_and_runs_the_demo(tmp_path):
+    """From the build of `make setup`. `make wheel` does so with the wheels of a release, and times it."""
+    packages = Path(sysconfig.get_path("purelib"))
+    build = [
+        "--release",
+        "--locked",
+        "--compatibility",
+        "linux",
+        "--auditwheel",
+        "skip",
+        "--out",
+        str(tmp_path),
+    ]
+    subprocess.run([sys.executable, "-m", "maturin", "build", *build], cwd=pages.ROOT, check=True)
+    (wheel,) = tmp_path.glob("flowyard-*-cp311-abi3-*.whl")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    python = tmp_path / "env" / "bin" / "python"
+    install = ["--python", str(python), "install", "--quiet", "--no-index", "--no-deps", str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", *install], check=True)
+    # Its requirements are those of the tests; the wheel's own package comes first.
+    (site,) = (tmp_path / "env" / "lib").glob("python3.*/site-packages")
+    (site / "requirements.pth").write_text(f"{packages}\n")
+    outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    place = {"cwd": tmp_path, "env": outside, "capture_output": True, "text": True, "check": True}
+    where = subprocess.run([python, "-c", "import flowyard; print(flowyard.__file__)"], **place).stdout
+    assert Path(where).is_relative_to(site)
+    subprocess.run([tmp_path / "env" / "bin" / "flowyard", "demo"], **place)
+    page = (tmp_path / "out" / "demo" / "report.html").read_text(encoding="utf-8")
+    assert '<meta name="generator" content="Flowyard report">' in page
+
+
+def test_the_workflow_of_a_release_runs_what_is_there():
+    workflow = yaml.safe_load((pages.ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))
+    commands = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
+    targets = re.findall(r"^([\w-]+):", (pages.ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    made = re.findall(r"\bmake ([\w-]+)", " ".join(commands))
+    assert made == ["wheel", "docs"]
+    assert set(made) <= set(targets)
+    for tool in re.findall(r"\btools/[\w.]+", " ".join(commands)):
+        assert (pages.ROOT / tool).is_file()
+    printed = subprocess.run(
+        [sys.executable, pages.ROOT / "tools/version.py"], capture_output=True, text=True
+    )
+    assert printed.stdout == f"{fy._native.__version__}\n"
 
 
 def test_the_citation_is_one(capsys):

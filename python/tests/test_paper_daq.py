@@ -449,7 +449,10 @@ class TestSenders:
 
     def test_what_a_number_is_known_to_be_is_told(self):
         found = self.figure.claims["DAQ-F5.b"](self.tables(**{DAQ: (">=", 100), D3: ("<", 25)}))
-        assert found.reason == f"senders of which 99 % of the flows are in time: DAQ >= 100, D3 < 25; DAQ: {_rack.CUT}"
+        assert (
+            found.reason
+            == f"senders of which 99 % of the flows are in time: DAQ >= 100, D3 < 25; DAQ: {_rack.CUT}"
+        )
 
     def test_readings(self):
         found = self.figure.claims["DAQ-F5.b"](

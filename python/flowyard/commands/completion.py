@@ -3,12 +3,13 @@
 import argparse
 
 NAME = "completion"
-HELP = "print a script by which bash or zsh completes verbs, options and files"
+EXAMPLES = "source <(flowyard completion bash); in fish flowyard completion fish | source"
+HELP = "print a script by which bash, zsh or fish completes verbs, options and files"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The shell."""
-    parser.add_argument("shell", choices=("bash", "zsh"), help="source <(flowyard completion bash)")
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help=EXAMPLES)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -144,7 +144,9 @@ def _by_reading(
         if lacking := judges.missing(own, needs):
             return lacking
         rows = {row["scheme"]: row for row in own.iter_rows(named=True)}
-        said = "senders of which 99 % of the flows are in time: " + ", ".join(_said(rows[name]) for name in needs)
+        said = "senders of which 99 % of the flows are in time: " + ", ".join(
+            _said(rows[name]) for name in needs
+        )
         ranges = [_range(rows[name]) for name in needs]
         if len(needs) == 1:
             found = decided(ranges[0], low, high, said, above=above)

@@ -9,8 +9,8 @@ goodputs is not ruled by the one timeout for which that one waits. It can be lar
 some go first and keeps the others waiting. NDP-P1 is judged by both.
 
 It fails on a permutation: reordering does make TCP retransmit needlessly, but per-flow ECMP lets long flows share
-links and lose packets for it, which costs more. The cost of reordering alone is shown by TCP over per-packet ECMP that takes no
-number of duplicate acknowledgements below a thousand for a loss.
+links and lose packets for it, which costs more. The cost of reordering alone is shown by TCP over per-packet ECMP that
+takes no number of duplicate acknowledgements below a thousand for a loss.
 """
 
 from collections.abc import Mapping
@@ -119,9 +119,9 @@ def _reordering_costs(tables: Tables) -> Judgement:
 
     because = (
         f"reordering alone costs TCP goodput: {said(TCP_PACKET, 'flow_goodput_mbps')} Mbps per flow with per-packet "
-        f"ECMP, {said(TCP_BLIND, 'flow_goodput_mbps')} if TCP ignores the order. Per-flow ECMP costs more: flows that "
-        f"share a link lose packets and wait for timeouts of at least 200 ms ({said(TCP_FLOW, 'timeouts')} timeouts per "
-        f"run; per-packet {said(TCP_PACKET, 'timeouts')})"
+        f"ECMP, {said(TCP_BLIND, 'flow_goodput_mbps')} if TCP ignores the order. Per-flow ECMP costs more: flows "
+        "that share a link lose packets and wait for timeouts of at least 200 ms "
+        f"({said(TCP_FLOW, 'timeouts')} timeouts per run; per-packet {said(TCP_PACKET, 'timeouts')})"
     )
     columns = {"all flows until the last has ended": "goodput_gbps", "mean of the flows": "flow_goodput_mbps"}
     return judge.by_reading(

@@ -125,7 +125,7 @@ FIGURE = Figure(
         *ASSUMED,
         "150 KB from each of N servers, which are drawn at random, starting within a packet's time. The outcast is "
         "endless flows for 2 s from an empty network.",
-        "TCP (New Reno) has the simulator's defaults: 100 packets of queue, per-flow ECMP, timeouts of at least 200 ms.",
+        "TCP (New Reno) has the simulator's defaults: queues of 100 packets, per-flow ECMP, timeouts from 200 ms on.",
         "Who starves under TCP in the right panel is a phase effect of drop-tail ports, and the other way round with "
         "cables of 1 us: LIT-OUTCAST has that, over a grid of cables and buffers.",
     ),
