@@ -184,7 +184,7 @@ class Completions(Chart):
 
 @dataclass(frozen=True)
 class Rates(Chart):
-    """The rate of each flow, or of each entry, over time: payload that reached the receiver. A panel a run.
+    """The rate of each flow, or of each entry, over time: payload that reached the receiver. One panel per run.
 
     Facts: the ends of the first entry and of the last flow, the mean end, and, in the middle of the time until a flow
     ends, Jain's index of the rates and the first entry's percentage of their sum.
@@ -256,7 +256,7 @@ class Rates(Chart):
 
 @dataclass(frozen=True)
 class Turns(Chart):
-    """The times at which each flow receives, a row a flow, in the order of their ends. A panel a run.
+    """The times at which each flow receives, one row per flow, in the order of their ends. One panel per run.
 
     Facts: how many flows receive at a time, on average until the last end, and the mean completion time.
     """
@@ -393,7 +393,7 @@ class Shares(Chart):
 
 @dataclass(frozen=True)
 class Means(Chart):
-    """The mean queue at a port, one run a point, over a number that the names of the runs give; and a formula.
+    """The mean queue at a port, one run per point, over a number that the names of the runs give; and a formula.
 
     Facts: the number and the mean of the run, and the formula's.
     """

@@ -225,7 +225,7 @@ TRANSPORTS = [
         "pdq",
         Turns(("queries", "updates"), "200us"),
         {"PDQ": {}, "TCP": TCP},
-        "Intervals of 0.2 ms in which a flow receives, a row a flow: on average {0[together]:.1f} flows at "
+        "Intervals of 0.2 ms in which a flow receives, one row per flow: on average {0[together]:.1f} flows at "
         "a time under PDQ, one after another, and {1[together]:.1f} under TCP. Flows complete after "
         "{0[mean]:.1f} and {1[mean]:.1f} ms on average; PDQ's senders abandoned {0[abandoned]:.0f} that "
         "could not meet their deadlines.",
@@ -311,7 +311,7 @@ QUEUES = [
         "pfabric",
         Turns(("flows",), "50us"),
         {"pFabric": {}, "DCTCP": DATACENTRE_DCTCP},
-        "Intervals of 50 us in which a flow receives, a row a flow: {0[together]:.1f} flows at a time under "
+        "Intervals of 50 us in which a flow receives, one row per flow: {0[together]:.1f} flows at a time under "
         "pFabric, the shortest first, and {1[together]:.1f} under DCTCP; flows take {0[mean]:.1f} and "
         "{1[mean]:.1f} ms on average.",
     ),

@@ -6,7 +6,7 @@ python tools/results_check.py --figure NDP-F6  that one; may be given several ti
 python tools/results_check.py --all            all of them: hours
 python tools/results_check.py --record ...     also notes in docs/results that these were the same with this engine
 
-A line a figure: same, differs (with file, row, column and both values) or not run (with what it takes). The exit code
+One line per figure: same, differs (with file, row, column and both values) or not run (with its cost). The exit code
 is 1 if a figure differs. Nothing in docs/results is written without --record.
 """
 
@@ -111,7 +111,7 @@ def parser() -> argparse.ArgumentParser:
         "--figure", action="append", metavar="ID", help="this figure; may be given several times"
     )
     which.add_argument("--all", action="store_true", help="all figures, which takes hours")
-    made.add_argument("--workers", type=int, metavar="N", help="runs at a time; default one a processor")
+    made.add_argument("--workers", type=int, metavar="N", help="runs at a time; default one per processor")
     made.add_argument(
         "--record",
         action="store_true",

@@ -44,7 +44,7 @@ class Senders:
         share: The application throughput that was asked for.
         points: A row for each number tried, ascending: senders, runs, flows (with a deadline), met,
             application_throughput (met / flows, of all seeds together), reached.
-        runs: A row a run: senders, seed, status, flows, met, application_throughput.
+        runs: One row per run: senders, seed, status, flows, met, application_throughput.
     """
 
     most: int | None
@@ -77,7 +77,7 @@ def most_senders(
         seeds: Each number is run with each of them as run.seed.
         search: "grid" runs every number. "bisect" runs about log2 of them, and is right if throughput never rises with
             the number: what it leaves out it takes to be as that would have it.
-        workers: Runs at a time; default one a processor. A bisection has as many as there are seeds.
+        workers: Runs at a time; default one per processor. A bisection has as many as there are seeds.
 
     Raises:
         UserError: What is asked for cannot be searched, or no flow of a run has a deadline.

@@ -40,7 +40,7 @@ class Speed(NamedTuple):
 
     @property
     def hops_per_s(self) -> float:
-        """Packet-hops a second."""
+        """Packet-hops per second."""
         return self.hops / self.seconds
 
 

@@ -15,7 +15,7 @@ SPREAD = ("poisson", "times")
 
 
 def entries(checked: Checked, resolved: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """For each entry that has flows before the run: name, flows, sizes in bytes, flows a second.
+    """For each entry that has flows before the run: name, flows, sizes in bytes, flows per second.
 
     Sizes are null for flows without end, the rate where flows start together or after others.
     """

@@ -146,7 +146,7 @@ def test_limits_hold_from_their_side():
     met = {check.what: check.met for check in some_checks()[1]}
     assert met["ndp-permutation-k8"]
     assert not met["ndp-permutation-k8, median goodput"]
-    assert not met["k = 48, one 200 KB flow a host, peak memory"]
+    assert not met["k = 48, one 200 KB flow per host, peak memory"]
     assert met["a million short flows on k = 8, peak memory"]
     assert met["two runs on two threads, of what two floor processes get"]
     assert met["TCP permutation, k = 16, paths by nix, a packet-hop"]
@@ -159,7 +159,7 @@ def test_limits_hold_from_their_side():
     assert not met["SYN, a slot's control"]
     assert met["ASY, an update of rates"]
     assert met["SYN, 4,096 servers, a million flows"]
-    assert not met["a backlog of 1,000 packets a flow"]
+    assert not met["a backlog of 1,000 packets per flow"]
 
 
 def test_growth_is_checked_when_both_ends_are_measured():

@@ -131,7 +131,7 @@ def test_the_first_lines_of_descendants(first, tiers):
     network = hpcc_topology.read(source(text))
     assert [tier for _, tier in network.switches] == tiers
     assert {cable.rate_bps for cable in network.cables} == {10**10}
-    assert "3 rates without a unit are bits a second, as ns-3 reads them" in network.notes
+    assert "3 rates without a unit are bits per second, as ns-3 reads them" in network.notes
 
 
 def test_units_of_bare_rates_and_delays_are_named():

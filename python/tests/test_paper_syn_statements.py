@@ -67,7 +67,7 @@ class TestControlBytes:
         assert self.judge(tables).verdict == PASS
         assert drawn_from_csv(control_bytes.FIGURE, tables).axes
         still = dict(tables["still"].group_by("system").agg(pl.col("while_still").max()).iter_rows())
-        # SYN grants a packet a slot to each of 120 servers, and hears of each: 5 ms are 406 slots.
+        # SYN grants a packet per slot to each of 120 servers, and hears of each: 5 ms are 406 slots.
         assert still[rack.MMF] == pytest.approx(2 * 120 * 406, rel=0.15)
         assert still[rack.ASY] == 0
 

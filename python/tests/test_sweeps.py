@@ -560,7 +560,7 @@ def test_means_are_those_of_the_replicas_with_student_s_t(sweep, small, tmp_path
         assert spread > 0
         assert mean == pytest.approx(centre)
         assert interval == pytest.approx(t * spread / math.sqrt(replicas), rel=2e-4)
-        # Bytes of all flows by the time of the run, in bits a second.
+        # Bytes of all flows by the time of the run, in bits per second.
         ends = [fy.open_run(opened.path(key)).summary["end_ps"] for key in runs]
         bits = 8 * 20 * int(size[:2]) * 1000
         assert goodput == pytest.approx(sum(bits / end * 1e12 for end in ends) / replicas)

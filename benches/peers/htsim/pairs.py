@@ -259,7 +259,7 @@ def render(figures: dict[str, Any]) -> str:
 time, htsim's over Flowyard's for the same flows: the median of the rounds, and the least and the largest. The command
 is `flowyard run`, from its start to its end.
 
-| case | Flowyard, ns a packet-hop | htsim / Flowyard | range | htsim / command | packet-hops, htsim / Flowyard |
+| case | Flowyard, ns per packet-hop | htsim / Flowyard | range | htsim / command | packet-hops, htsim / Flowyard |
 |---|--:|--:|--:|--:|--:|
 """
     return head + "".join(line(row) for row in figures["cases"])

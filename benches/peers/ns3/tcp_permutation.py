@@ -1,4 +1,4 @@
-"""A TCP permutation without losses: CPU time a packet-hop of the same flows, and whether the results agree.
+"""A TCP permutation without losses: CPU time per packet-hop of the same flows, and whether the results agree.
 
 The two programs take turns, and the best of the rounds counts, as in `flowyard bench`. README.md says what is
 equal on both sides and what is not.

@@ -16,12 +16,12 @@ def replica_means(runs: pl.DataFrame, by: Sequence[str], columns: Sequence[str])
     spread. A replica without a value is left out; with fewer than two values there is no interval.
 
     Args:
-        runs: A row a run.
+        runs: One row per run.
         by: The columns that tell points apart.
         columns: Numbers to be averaged.
 
     Returns:
-        A row a point in order of first appearance: `by`, replicas (rows of the point), then for each column its
+        One row per point in order of first appearance: `by`, replicas (rows of the point), then for each column its
         mean under its own name and <column>_ci95, null where there is none.
     """
     values = [pl.col(column).cast(pl.Float64) for column in columns]

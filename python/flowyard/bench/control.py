@@ -109,5 +109,5 @@ def checks(figures: Mapping[str, Any]) -> list[Check]:
             Check(13, what, "us", figures["parts"][name]["us_per_decision"], limit),
             Check(13, f"{name.upper()}, 4,096 servers, a million flows", "GiB", peak, MEMORY_LIMIT),
         ]
-    what = f"a backlog of {MANY:,} packets a flow"
+    what = f"a backlog of {MANY:,} packets per flow"
     return [*found, Check(13, what, f"x that of {FEW}", figures["backlog_ratio"], BACKLOG_LIMIT)]

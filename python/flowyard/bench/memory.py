@@ -4,7 +4,7 @@ Each figure comes from the peak of resident memory of processes that run one sim
 what a user sees. Bytes each are the difference between two runs that differ in nothing else, over the number
 by which they differ:
 
-- hosts and links: single switches have two links a host, fat-trees six, so that two pairs of empty networks
+- hosts and links: single switches have two links per host, fat-trees six, so that two pairs of empty networks
   give two equations (a fat-tree's switches and routes count with its links);
 - live flows: as many flows, all at once or a few at a time;
 - finished flows: twice as many flows, a few at a time. A flow that has finished still has its place among the
@@ -124,7 +124,7 @@ def checks(figures: dict[str, Any]) -> list[Check]:
     large, million = (figures[name]["peak_memory_bytes"] / GIB for name in ("k48", "million_flows"))
     record = figures["bytes_per"]["finished flow"]
     return [
-        Check(5, "k = 48, one 200 KB flow a host, peak memory", "GiB", large, 1.5),
+        Check(5, "k = 48, one 200 KB flow per host, peak memory", "GiB", large, 1.5),
         Check(6, "a million short flows on k = 8, peak memory", "GiB", million, 1.0),
         Check(6, "a finished flow, its record in the tables included", "bytes", record, RECORD_LIMIT),
     ]

@@ -1,13 +1,13 @@
 """Port agents (RCP, D3, PDQ, RACS): what ten thousand flows at one port cost, in time and in memory.
 
-Time: CPU time a packet-hop of 10,000 flows of 20 KB that all begin at once, over one port of 10 Gbps, as a multiple
+Time: CPU time per packet-hop of 10,000 flows of 20 KB that all begin at once, over one port of 10 Gbps, as a multiple
 of that of 100 flows of 2 MB, under PDQ and RACS, best of three in turn. Ten thousand flows are opened and closed
 besides, and lie beyond the first caches: the limit of 2 leaves room for that, and none for a walk over all flows at
 each packet.
 
 Memory, as the engine counts it: bytes of an agent at a port that no flow has passed, and bytes for each flow and
-port, of 10,000 flows that are open at once and pass two ports each. Limits: a few cache lines a port, as its queue
-has, and one a flow, as a packet's record has.
+port, of 10,000 flows that are open at once and pass two ports each. Limits: a few cache lines per port, as its queue
+has, and one per flow, as a packet's record has.
 """
 
 import json

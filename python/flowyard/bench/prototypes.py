@@ -1,4 +1,4 @@
-"""Members in Python: packet-hops a second of CPU time with each example of the how-to, best of three.
+"""Members in Python: packet-hops per second of CPU time with each example of the how-to, best of three.
 
 Sixteen hosts in a leaf-spine network send 1 MB each, in a permutation; one member of the run is the example, all others
 are the engine's. Interpreter start and imports do not count.
@@ -33,7 +33,7 @@ EXAMPLES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 
 
 def measure(rounds: int, tell: Callable[[str], None]) -> dict[str, float]:
-    """Packet-hops a second by class."""
+    """Packet-hops per second by class."""
     figures = {}
     for module, (name, _, _) in EXAMPLES.items():
         tell(f"prototypes: {name}")
@@ -42,7 +42,7 @@ def measure(rounds: int, tell: Callable[[str], None]) -> dict[str, float]:
 
 
 def once(module: str) -> float:
-    """Packet-hops a second of one run."""
+    """Packet-hops per second of one run."""
     from flowyard import results
 
     name, argument, fields = EXAMPLES[module]

@@ -1,4 +1,4 @@
-"""CPU time a packet-hop, as a multiple of the floor's.
+"""CPU time per packet-hop, as a multiple of the floor's.
 
 A packet-hop is one packet, data or control, over one link. A case's cost is the CPU time of its whole run,
 from reading the scenario to the finished tables, over its packet-hops. It is compared with the floor of the
@@ -87,5 +87,5 @@ def checks(cases: Sequence[Case], figures: dict[str, Any]) -> list[Check]:
     small, large, limit, guard = GROWTH
     if small in rows and large in rows:
         growth = rows[large]["ns_per_packet_hop"] / rows[small]["ns_per_packet_hop"]
-        found.append(Check(5, f"{large}, ns a packet-hop", f"x {small}", growth, limit, guard=guard))
+        found.append(Check(5, f"{large}, ns per packet-hop", f"x {small}", growth, limit, guard=guard))
     return found

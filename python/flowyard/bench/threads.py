@@ -1,6 +1,6 @@
 """Two runs on two threads of one process, beside two processes that do the same with the floor; and one run on two.
 
-The scaling of runs is the packet-hops a second, by the wall clock, of two runs of one scenario on two threads
+The scaling of runs is the packet-hops per second, by the wall clock, of two runs of one scenario on two threads
 at the same time, over those of one run alone. The scaling of floors is the same for the floor of that
 fat-tree size in two processes and in one: it says what the machine allows, whose cores share caches, memory
 and power. The figure is the first over the second; 1 means that a process with two threads loses nothing.

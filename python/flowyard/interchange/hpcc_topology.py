@@ -9,7 +9,7 @@
 First the numbers of nodes, switches and links, then the switches, then `src dst rate delay error`. All other
 nodes are hosts, in ascending order. The error rate, a share of packets, becomes a fault: `loss`, from 0 s on.
 Its readers take as many words as the first line announces and leave the rest of the file alone. Descendants have
-first lines of their own: see `_head`. ns-3 takes a rate without a unit as bits a second.
+first lines of their own: see `_head`. ns-3 takes a rate without a unit as bits per second.
 """
 
 import re
@@ -50,7 +50,7 @@ class _Head:
 
 @dataclass
 class _Units:
-    """The units of numbers without one, and how many rates were taken as bits a second."""
+    """The units of numbers without one, and how many rates were taken as bits per second."""
 
     rate: str | None
     delay: str | None
@@ -88,7 +88,7 @@ def read(source: Source, *, rate_unit: str | None = None, delay_unit: str | None
         count = len(network.cables)
         raise source.wrong(0, f"the first line says {head.links} links, but there are {count}")
     if units.bare:
-        network.notes.append(f"{units.bare} rates without a unit are bits a second, as ns-3 reads them")
+        network.notes.append(f"{units.bare} rates without a unit are bits per second, as ns-3 reads them")
     if surplus:
         what = f"the first line says {head.links} links: {surplus} lines after those are not read"
         network.notes.append(f"{what}, as HPCC's code does not")
@@ -169,7 +169,7 @@ def _link(
 
 
 def _with_unit(word: str, units: _Units) -> str:
-    """A rate with its unit: the one that is said, or bits a second where it can be nothing else."""
+    """A rate with its unit: the one that is said, or bits per second where it can be nothing else."""
     number = decimal(word, 0)
     if number is None:
         return word
@@ -185,7 +185,7 @@ def write(network: Network) -> str:
     lines = [f"{hosts + switches} {switches} {len(network.cables)}"]
     lines.append(" ".join(str(hosts + i) for i in range(switches)))
     for a, b, rate, delay in network.cables:
-        # The unit as ns-3 spells it; a thousand bits a second is "kbps" there.
+        # The unit as ns-3 spells it; a thousand bits per second is "kbps" there.
         spelt = rate_text(rate).replace("Kbps", "kbps").replace("Tbps", "000Gbps")
         loss = network.loss.get((min(a, b), max(a, b)), 0)
         lines.append(f"{a} {b} {spelt} {time_text(delay)} {loss}")

@@ -86,7 +86,7 @@ def foretell(
     Args:
         figures: To be made, in this order.
         folder: Of the output.
-        workers: Runs at a time; default one a processor.
+        workers: Runs at a time; default one per processor.
         cluster: Address of a Dask scheduler.
     """
     known = published.costs()

@@ -24,7 +24,7 @@ ASSUMED = (
 
 
 def of_runs(sweep: Sweep, axes: Sequence[str], entry: str = "") -> pl.DataFrame:
-    """A row a run: the axes, replica, COLUMNS.
+    """One row per run: the axes, replica, COLUMNS.
 
     Args:
         sweep: Of scenarios with Poisson arrivals.
@@ -43,7 +43,7 @@ def of_runs(sweep: Sweep, axes: Sequence[str], entry: str = "") -> pl.DataFrame:
 
 
 def unsteady(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
-    """A row a point: the axes, and `unstable`, whether a run of it was not in a steady state at its load."""
+    """One row per point: the axes, and `unstable`, whether a run of it was not in a steady state at its load."""
     found = [(run, bool(summary["measured"]["unstable"])) for run, summary in sweep.summaries().items()]
     table = pl.DataFrame(found, schema={"run": pl.String, "unstable": pl.Boolean}, orient="row")
     return sweep.runs.join(table, on="run").group_by(axes, maintain_order=True).agg(pl.col("unstable").any())

@@ -54,7 +54,7 @@ def costs(folder: Path | None = None) -> dict[str, Cost]:
 
 
 def _files(name: str, folder: Path | None) -> Iterator[Any]:
-    """The contents of the files of that name, one a paper."""
+    """The contents of the files of that name, one per paper."""
     if folder is None:
         home = catalogue.home()
         if home is None:

@@ -79,7 +79,7 @@ def curve(
 
     Args:
         axes: Where.
-        rows: A row a point, in order.
+        rows: One row per point, in order.
         x: A column.
         y: A column.
         place: Which colour and marker.
@@ -100,7 +100,7 @@ def hollow(axes: "Axes", rows: "pl.DataFrame", x: str, y: str, place: int) -> No
 
     Args:
         axes: Where.
-        rows: A row a point.
+        rows: One row per point.
         x: A column.
         y: A column.
         place: Which colour and marker, as the curve has them.

@@ -1,4 +1,4 @@
-"""The slotted link: flows with deadlines on one link that sends one packet a slot (`flowyard slotted`).
+"""The slotted link: flows with deadlines on one link that sends one packet per slot (`flowyard slotted`).
 
 from flowyard import slotted
 
@@ -34,7 +34,7 @@ class Result:
     """Results of a run on the slotted link.
 
     Attributes:
-        flows: A row a flow.
+        flows: One row per flow.
         schedule: Who was served when; empty unless `run.schedule` asks for it.
         summary: The configuration as run, and slots, sent, wasted, present_mean, decisions, operations, status.
     """

@@ -88,7 +88,7 @@ def _answer(result: slotted.Result) -> dict[str, Any]:
 
 
 def _flows_table(results: dict[str, slotted.Result]) -> TextTable:
-    """A row a flow: when it was done under each discipline."""
+    """One row per flow: when it was done under each discipline."""
     tables = {name: pl.DataFrame(result.flows).sort("flow") for name, result in results.items()}
     first = next(iter(tables.values()))
     rows = []

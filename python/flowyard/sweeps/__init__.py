@@ -1,6 +1,6 @@
 """Sweeps: many independent runs over the values of some fields, kept in one folder.
 
-    SWEEP.toml -> plan.Plan -> tasks (one a run, each with a key) -> local or cluster -> store -> tables.Sweep
+    SWEEP.toml -> plan.Plan -> tasks (one per run, each with a key) -> local or cluster -> store -> tables.Sweep
 
 A run's key is a hash of what it computes: of its scenario with every default filled in, and of the engine. A
 second call on the same folder therefore runs only what is missing, and never mixes what differs.
@@ -43,7 +43,7 @@ def sweep(
     Args:
         plan: A TOML file, or a Plan.
         directory: A new folder, or that of an earlier call, which goes on.
-        workers: Runs at a time on this machine; default one a processor.
+        workers: Runs at a time on this machine; default one per processor.
         threads: Most threads of one run, for what would leave processors idle: see sharing.py.
         dask: Where to run instead: the address of a Dask scheduler, such as "tcp://10.0.0.1:8786", or a cluster or a
             Client of distributed. Works in a notebook, too.
@@ -96,7 +96,7 @@ def execute(
     Args:
         plan: What to run.
         directory: A new folder, or that of an earlier call.
-        workers: Runs at a time on this machine; default one a processor.
+        workers: Runs at a time on this machine; default one per processor.
         threads: Most threads of one run on this machine; default what its scenario says.
         cluster: A Dask cluster: see `sweep`.
         shard: (i, n): the i-th of n parts, from 1.

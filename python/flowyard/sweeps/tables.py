@@ -117,7 +117,7 @@ class Sweep(Displayed):
 
     @property
     def runs(self) -> pl.DataFrame:
-        """A row a run of the plan: run (its key), the axes, replica, done."""
+        """One row per run of the plan: run (its key), the axes, replica, done."""
         # All other tables begin with this one, some by its own methods.
         require_threads()
         return self._runs
@@ -178,7 +178,7 @@ class Sweep(Displayed):
 
     @cached_property
     def metrics(self) -> pl.DataFrame:
-        """A row a run that is done: run, the axes, replica, status, flows, stable, and METRICS, which the docs define.
+        """One row per completed run: run, the axes, replica, status, flows, stable, and METRICS, which the docs define.
 
         Completion is that of the flows that are measured: those that start in the measuring window, without background.
         A run is stable if nothing shows that it was not in a steady state at its load; null where none was observed.
@@ -194,7 +194,7 @@ class Sweep(Displayed):
 
     @property
     def means(self) -> pl.DataFrame:
-        """A row a point: the axes, replicas, stable, and each of METRICS with its 95 % interval, <metric>_ci95.
+        """One row per point: the axes, replicas, stable, and each of METRICS with its 95 % interval, <metric>_ci95.
 
         A point is stable if all its runs are.
         """
@@ -207,7 +207,7 @@ class Sweep(Displayed):
 
     @cached_property
     def by_size(self) -> pl.DataFrame:
-        """A row a point and group of sizes: the axes, size_group, replicas, flows, and COMPLETION with intervals.
+        """One row per point and group of sizes: the axes, size_group, replicas, flows, and COMPLETION with intervals.
 
         Groups are those of `analysis.by_size`, the last one "all". Replicas are those that have flows of the group.
 
@@ -243,7 +243,7 @@ class Sweep(Displayed):
 
     @cached_property
     def _groups(self) -> dict[str, pl.DataFrame]:
-        """A row a run and group of flows, by the name of the table."""
+        """One row per run and group of flows, by the name of the table."""
         done = self.runs.filter("done").drop("done")
         if done.is_empty():
             raise self._none_done()

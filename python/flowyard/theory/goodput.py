@@ -1,6 +1,6 @@
 """Goodput of a barrier-synchronised read with and without Incast: equations 1.2 to 1.8, section 1.4.
 
-S servers send one client 100 blocks each. Goodput is in bytes a second, times in seconds, but for the wait I, which
+S servers send one client 100 blocks each. Goodput is in bytes per second, times in seconds, but for the wait I, which
 equation 1.5 has in milliseconds: only that makes equation 1.6 of 1.2 to 1.5. The fits are to measurements of Chen et
 al., "Understanding TCP Incast throughput collapse in datacenter networks", WREN 2009. They mean nothing where timeouts
 come out negative, at S = 3 and from S = 47 on.

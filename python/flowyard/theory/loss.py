@@ -1,6 +1,6 @@
 """Loss rates at a bottleneck, buffers, and the throughput of one TCP: sections 3.1 and 3.2.
 
-Packets, packets a second and seconds throughout, so that C T_p + B is in packets. Square roots are floating point.
+Packets, packets per second and seconds throughout, so that C T_p + B is in packets. Square roots are floating point.
 """
 
 from fractions import Fraction
@@ -35,7 +35,7 @@ def stanford_buffer(rtt_s: float, rate_pps: float, flows: float) -> float:
 def padhye(
     loss: float, rtt_s: float, rto_s: float, *, window: float = inf, packets_per_ack: int = 2
 ) -> float:
-    """Packets a second that one long TCP Reno flow sends.
+    """Packets per second that one long TCP Reno flow sends.
 
     The approximation of Padhye, Firoiu, Towsley and Kurose, "Modeling TCP throughput: a simple model and its empirical
     validation", SIGCOMM 1998:
@@ -63,5 +63,5 @@ def padhye(
 
 
 def square_root_law(loss: float, rtt_s: float, *, packets_per_ack: int = 2) -> float:
-    """Packets a second without timeouts: sqrt(3 / (2 b p)) / RTT, what `padhye` comes to for small p."""
+    """Packets per second without timeouts: sqrt(3 / (2 b p)) / RTT, what `padhye` comes to for small p."""
     return sqrt(3 / (2 * packets_per_ack * loss)) / rtt_s

@@ -71,7 +71,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run of ASY; the tables of both figures; what NDP's permutation gets under ASY."""
+    """One row per run of ASY; the tables of both figures; what NDP's permutation gets under ASY."""
     window = _window(scale)
     rates = pl.concat([_rates(sweeps[one], window).with_columns(balancer=pl.lit(one)) for one in BALANCERS])
 

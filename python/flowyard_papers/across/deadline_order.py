@@ -67,7 +67,7 @@ def plans(scale: Scale) -> dict[str, Plan | ModelPlan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run and scheme, and the means."""
+    """One row per run and scheme, and the means."""
     keys = ["scheme", "mean_kb", "senders"]
     columns = [*keys, "replica", "in_time_pct"]
     slots = sweeps["slots"].scan("table").select(columns).sort(*keys, "replica").collect()

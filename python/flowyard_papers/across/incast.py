@@ -80,7 +80,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, and the means."""
+    """One row per run, and the means."""
     runs = pl.concat([_runs(sweeps[str(size)], size) for size in (JUDGED, SMALL)])
     return {"runs": runs, "points": replica_means(runs, ["size_bytes", "scheme", "servers"], ["goodput"])}
 

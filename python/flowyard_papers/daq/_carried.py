@@ -10,7 +10,7 @@ from flowyard_papers.daq._rack import LINK_BPS, LONG, SHORT
 
 
 def long_share(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
-    """A row a run: what long flows together deliver, as a percentage of the link's rate."""
+    """One row per run: what long flows together deliver, as a percentage of the link's rate."""
     ends = pl.DataFrame(
         [(key, summary["end_ps"]) for key, summary in sweep.summaries().items()],
         schema={"run": pl.String, "end_ps": pl.Int64},
@@ -27,7 +27,7 @@ def long_share(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
 
 
 def long_at_load(sweep: Sweep, axes: Sequence[str], workers: int) -> pl.DataFrame:
-    """A row a run: what long flows together deliver in the measuring window, as a percentage of the link's rate.
+    """One row per run: what long flows together deliver in the measuring window, as a percentage of the link's rate.
 
     All payload that hosts receive, without that of the short flows.
     """
@@ -42,7 +42,7 @@ def long_at_load(sweep: Sweep, axes: Sequence[str], workers: int) -> pl.DataFram
 
 
 def of_short(sweep: Sweep, axes: Sequence[str], workers: int) -> pl.DataFrame:
-    """A row a run: the loads of the short flows, of payload, over the rate of the aggregator's link.
+    """One row per run: the loads of the short flows, of payload, over the rate of the aggregator's link.
 
     A run's own loads are over the links of all workers.
     """

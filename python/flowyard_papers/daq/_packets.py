@@ -85,7 +85,7 @@ def port(run: Path, ratio: float) -> pl.DataFrame:
 
 
 def occupancy(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
-    """A row a run: the mean bytes that wait in Q1.1 and in Q1.2, from the first packet to the last."""
+    """One row per run: the mean bytes that wait in Q1.1 and in Q1.2, from the first packet to the last."""
     rows = []
     for run in sweep.runs.filter("done").iter_rows(named=True):
         packets = port(sweep.path(run["run"]), run["ratio"]).drop_nulls("began_ns")

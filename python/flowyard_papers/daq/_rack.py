@@ -200,7 +200,7 @@ def mean_sizes(means_kb: Sequence[int]) -> Axis:
 
 
 def in_time(sweep: Sweep, axes: Sequence[str], settled_ps: int | None = None) -> pl.DataFrame:
-    """A row a run: how many short flows asked, the percentage that ended by their deadlines, and those given up.
+    """One row per run: how many short flows asked, the percentage that ended by their deadlines, and those given up.
 
     Args:
         sweep: The runs.

@@ -54,7 +54,7 @@ class Turns:
 
 
 def unforeseen(packets: pl.DataFrame, short_weight: int, long_weight: int) -> int:
-    """How many packets a port of three queues and `Turns` would not have let go when they went.
+    """How many packets per port of three queues and `Turns` would not have let go when they went.
 
     Of packets that came at one instant either may be the first: they are taken in the order in which they left. And
     what came in the very nanosecond of a choice may have been there or not: every possible state is followed.

@@ -108,7 +108,7 @@ def _short_only(scale: Scale, mean_kb: int) -> Plan:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """For each figure a row a run, and the means."""
+    """For each figure one row per run, and the means."""
     found: dict[str, pl.DataFrame] = {}
     for figure, x in TABLES.items():
         keys = [*KEYS, x]
@@ -127,7 +127,7 @@ def tables(sweeps: Sweeps) -> Tables:
 
 
 def _runs(figure: str, sweep: Sweep, keys: list[str]) -> pl.DataFrame:
-    """A row a run: short flows in time, what long ones deliver; at random times the loads of short flows."""
+    """One row per run: short flows in time, what long ones deliver; at random times the loads of short flows."""
     short = rack.in_time(sweep, keys, SETTLED_PS if figure == POISSON else None)
     share = (
         carried.long_at_load(sweep, keys, WORKERS) if figure == AT_LOAD else carried.long_share(sweep, keys)

@@ -126,7 +126,7 @@ def draw(tables: Tables) -> "Picture":
         look = {"color": style.COLOURS[place], "marker": style.MARKERS[place]}
         loads.plot(rows["flows_per_s"], rows[name], label=name.replace("_", " "), **look)  # type: ignore[arg-type]
     loads.axhline(1, color="#000000", linewidth=0.9, linestyle="--")
-    loads.set(xlabel="short flows a second", ylabel="offered load / link", title="figure 8: 15 KB each")
+    loads.set(xlabel="short flows per second", ylabel="offered load / link", title="figure 8: 15 KB each")
     loads.legend()
     bursts.bar(tables["bursts"]["weights"], tables["bursts"]["burst_ms"], 0.5)
     bursts.set(yscale="log", ylabel="time of a burst (ms)", xlabel="weights, short : long")

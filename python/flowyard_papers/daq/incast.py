@@ -56,7 +56,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, and the means."""
+    """One row per run, and the means."""
     parts = [rack.in_time(sweep, KEYS) for name, sweep in sweeps.items() if name != "drawn_again"]
     again = rack.in_time(sweeps["drawn_again"], [*KEYS[:2], redrawn.POINT])
     runs = pl.concat([*parts, redrawn.split(again).select(parts[0].columns)])

@@ -38,7 +38,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run: the share of flows that were served ahead of one that should have gone first and missed."""
+    """One row per run: the share of flows that were served ahead of one that should have gone first and missed."""
     columns = ("dst", "start_ps", "fct_ps", "deadline_ps", "met_deadline")
     rows = [
         dict(zip([*KEYS, "replica"], keys, strict=True))

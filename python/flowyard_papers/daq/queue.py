@@ -89,7 +89,7 @@ def _backlog(first: int, name: str, **due: str) -> dict[str, Any]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run: mistakes of the port; bytes by class; drops."""
+    """One row per run: mistakes of the port; bytes by class; drops."""
     drops = [
         {"plan": name, "run": run, "drops": summary["counters"]["drops"]}
         for name, sweep in sweeps.items()

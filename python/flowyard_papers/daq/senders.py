@@ -53,7 +53,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, the means, and where these fall below 99 %."""
+    """One row per run, the means, and where these fall below 99 %."""
     runs = pl.concat([rack.in_time(sweep, KEYS) for sweep in sweeps.values()])
     points = replica_means(runs, KEYS, ["in_time_pct"])
     rows = []

@@ -93,7 +93,7 @@ def draw(tables: Tables) -> "Picture":
         axes.set(title=f"answers of {size}", xlabel="senders")
     tens.set_ylabel("flows in time (%)")
     tens.legend()
-    random.set(title="beside two long flows, weights 100:1", xlabel="short flows a second")
+    random.set(title="beside two long flows, weights 100:1", xlabel="short flows per second")
     return picture
 
 

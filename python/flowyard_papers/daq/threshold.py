@@ -63,7 +63,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, the means, flows that end at other times with one queue than with the other, and mean queues."""
+    """One row per run, the means, flows that end at other times with one queue than with the other, and mean queues."""
     runs = pl.concat(rack.in_time(sweeps[name], KEYS) for name in ("throughput", "others"))
     queues = packets.occupancy(sweeps["queues"], ["ratio"])
     return {
@@ -216,8 +216,8 @@ FIGURE = Figure(
         "Q of 1 MB, a window a round trip and the queue that a packet meets, in place of Q of 150 KB, a sliding window "
         "and Q1.1 with Q1.2, are read with deadlines without a floor; the text has no number for Q.",
         "Deadlines are exponential of mean 20 ms without a floor; the other readings are judged too.",
-        "3600 flows a second (DAQ-X6) from 40 workers, 20 000 in all, from an empty rack: 0.864 of the link is offered "
-        "and carried, and what a warm-up would change is below 0.03 points. With an infinite threshold all flows with "
+        "3600 flows per second (DAQ-X6) from 40 workers, 20 000 in all, from an empty rack: 0.864 of the link is "
+        "offered and carried, and what a warm-up would change is below 0.03 points. With an infinite threshold all flows with "
         "a deadline wait in Q1.1, late ones, too.",
         "A queue's mean length is that of its waiting bytes over time, from captured packets of 3000 flows.",
     ),

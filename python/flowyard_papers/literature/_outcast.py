@@ -63,7 +63,7 @@ def plan(scale: Scale) -> Plan:
 
 
 def runs(sweep: Sweep) -> pl.DataFrame:
-    """A row a run: the goodput of the sender in the receiver's rack, and the mean of those in other pods."""
+    """One row per run: the goodput of the sender in the receiver's rack, and the mean of those in other pods."""
     end_ps = {run: summary["end_ps"] for run, summary in sweep.summaries().items()}
     seconds = pl.col("run").replace_strict(end_ps, return_dtype=pl.Int64) / 1e12
     mbps = 8e-6 * pl.col("delivered_bytes") / seconds

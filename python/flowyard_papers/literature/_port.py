@@ -40,7 +40,7 @@ def senders(flows: Sequence[int]) -> Axis:
 
 
 def runs(sweep: Sweep, axis: str) -> pl.DataFrame:
-    """A row a run, for the port to the receiver.
+    """One row per run, for the port to the receiver.
 
     Columns: the axis, senders, replica, drops, marks, packets, queue_mean_packets, used_percent.
     """

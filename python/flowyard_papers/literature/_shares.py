@@ -52,7 +52,7 @@ def plan(scale: Scale) -> Plan:
 
 
 def runs(sweep: Sweep) -> pl.DataFrame:
-    """A row a run: Jain's index of what its flows have delivered by the end, and the least and the largest share."""
+    """One row per run: Jain's index of the bytes that its flows have delivered, and the least and the largest share."""
     delivered = pl.col("delivered_bytes").cast(pl.Float64)
     shares = sweep.flows.group_by(*POINT, "replica").agg(
         jain=delivered.sum() ** 2 / (pl.len() * (delivered**2).sum()),

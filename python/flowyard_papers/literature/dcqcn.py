@@ -34,7 +34,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run."""
+    """One row per run."""
     runs = _incast.runs(sweeps["incast"], ["senders"], RATE_BPS, (PAYLOAD + HEADER) / PAYLOAD)
     links = sweeps["incast"].links.group_by("senders", "replica")
     paused = links.agg(pl.col("pauses", "marks").sum(), paused_ms=pl.col("paused_ps").sum() / 1e9)

@@ -93,7 +93,7 @@ def saw_tooth(flows: int) -> tuple[float, float]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, for the port to the receiver, beside the model; the means; a row a run for shares of a port."""
+    """One row per run, for the port to the receiver, beside the model; the means; and one for shares of a port."""
     runs = _port.runs(sweeps["port"], "reading")
     runs = runs.select(
         pl.exclude("marks", "packets", "used_percent"), alpha=pl.col("marks") / pl.col("packets")

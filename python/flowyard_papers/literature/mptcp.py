@@ -82,7 +82,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run: payload over what the hosts' links could carry of bytes, and MPTCP beside TCP; and the means."""
+    """One row per run: payload over what the hosts' links could carry of bytes, and MPTCP beside TCP; and the means."""
     could = RATE_BPS * scale.pick(0.4, 1.0)
     delivered = pl.col("delivered_bytes")
     used = (
@@ -202,7 +202,7 @@ FIGURE = Figure(
     draw=draw,
     needs={"runs": Needs(5, by=("subflows",)), "shares": Needs(5, by=("coupling", "subflows"))},
     assumed=(
-        "A fat-tree of 128 hosts, the smallest of the paper's, at 1 Gbps with 50 packets a port; the paper has 100 "
+        "A fat-tree of 128 hosts, the smallest of the paper's, at 1 Gbps with 50 packets per port; the paper has 100 "
         "Mbps.",
         "Goodput is payload since the start of all flows, slow start included: of 0.4 s at quick scale, 1 s at full.",
         "The shared path loses one packet in 2,000 and has no queue, so that no phase of packets at a full port "

@@ -43,7 +43,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run."""
+    """One row per run."""
     return {"runs": _incast.runs(sweeps["incast"], ["senders"], RATE_BPS, (PAYLOAD + HEADER) / PAYLOAD)}
 
 

@@ -28,7 +28,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, of all its flows."""
+    """One row per run, of all its flows."""
     return {"runs": _compare.groups(sweeps["permutation"], ["by"]).filter(group=completion.ALL)}
 
 

@@ -101,7 +101,7 @@ def _axis(name: str, stacks: dict[str, tuple[dict[str, object], dict[str, object
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run: the tail of small flows on the leaf-spine; means on the link; and the means of either."""
+    """One row per run: the tail of small flows on the leaf-spine; means on the link; and the means of either."""
     small = pl.col("size_bytes") <= SMALL_BYTES
     fct_us = pl.col("fct_ps") / 1e6
     keys = ["stack", *KEYS]
@@ -135,7 +135,7 @@ def tables(sweeps: Sweeps) -> Tables:
 
 
 def _with_loads(runs: pl.DataFrame, sweep: Sweep, keys: list[str]) -> pl.DataFrame:
-    """A row a run, in order, with its loads."""
+    """One row per run, in order, with its loads."""
     own = loads.of_runs(sweep, [name for name in keys if name != "replica"])
     return runs.join(own, on=keys, validate="1:1").sort(keys)
 

@@ -1,7 +1,7 @@
 """PIAS against DCTCP alone: web search flows on the leaf-spine network of its authors' simulation.
 
 Bai et al., "Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI 2015, and their code for ns-2
-(PIAS-NS2): 144 hosts of 10 Gbps in 9 racks, 4 spines, 240 packets a port, marks above 65 of them, thresholds for each
+(PIAS-NS2): 144 hosts of 10 Gbps in 9 racks, 4 spines, 240 packets per port, marks above 65 of them, thresholds for each
 load. DCTCP alone is the same with one class, as there. Goodput is what all hosts together receive.
 
 The flows are measured at the load, behind a warm-up and with arrivals that go on. By a second reading they are all
@@ -96,7 +96,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run; null where not all measured flows have ended."""
+    """One row per run; null where not all measured flows have ended."""
     size, fct_ms, done = pl.col("size_bytes"), pl.col("fct_ps") / 1e9, pl.col("completed").all()
     ranges = {
         "short": size <= 100_000,

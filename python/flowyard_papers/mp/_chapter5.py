@@ -1,7 +1,7 @@
 """Chapter 5 of the multipath thesis, simulated: its network, routing schemes, traffic patterns, and what a run gives.
 
-Table 5.3: FT(4,3) at 1 Gbps, 500 us a link, TCP Reno with windows of 65,535 B, drop-tail ports at switches; hosts never
-drop. Sections 5.3.1, 5.3.4.
+Table 5.3: FT(4,3) at 1 Gbps, 500 us per link, TCP Reno with windows of 65,535 B, drop-tail ports at switches; hosts
+never drop. Sections 5.3.1, 5.3.4.
 """
 
 import random

@@ -11,7 +11,7 @@ from flowyard_papers.mp._chapter5 import FCT, FRAGMENT_FCT, FRAGMENT_THROUGHPUT,
 
 
 def runs(sweep: Sweep, by: Sequence[str] = ("scheme", "buffer"), fragments: bool = False) -> pl.DataFrame:
-    """A row a run: means over its transfers; times are null where not all of them are complete.
+    """One row per run: means over its transfers; times are null where not all of them are complete.
 
     A transfer is all that one host sends another, from its first request to the last acknowledgement, blocks and waits
     for others included: "the average time duration for each node's data transfer to complete" (5.3.4).

@@ -64,7 +64,7 @@ def plan(
 
 
 def runs(sweep: Sweep, *sums: str, everything: bool = False) -> pl.DataFrame:
-    """A row a run: goodput of the reads, and sums of columns of their flows.
+    """One row per run: goodput of the reads, and sums of columns of their flows.
 
     Args:
         sweep: Of a plan of this module.

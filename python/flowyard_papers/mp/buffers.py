@@ -41,7 +41,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, and the means.
+    """One row per run, and the means.
 
     Beside the share of timeouts after a whole window there is one by which no transfer has lost more than one: a window
     of a single segment that is lost again after a timeout counts in the first share only.

@@ -71,7 +71,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """All ways of four flows over four cores; a row a run of long flows, and of chapter 5's transfers; the means."""
+    """All ways of four flows over four cores; one row per run of long flows and of chapter 5's transfers; means."""
     ways = [len(set(cores)) for cores in product(range(CORES), repeat=FLOWS)]
     long = pl.concat(
         [_long(sweeps[name]).with_columns(setup=pl.lit(setup)) for name, setup in SETUPS.items()]

@@ -54,7 +54,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, the means, and the most servers before goodput halves."""
+    """One row per run, the means, and the most servers before goodput halves."""
     runs = _reads.runs(sweeps["reads"], "timeouts", "drops")
     points = replica_means(runs, ["queue", "servers"], ["goodput_mbps", "timeouts"])
     return {"runs": runs, "points": points, "collapse": before_collapse(runs)}

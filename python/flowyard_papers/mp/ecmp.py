@@ -42,7 +42,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """The paths of equal cost; a row a flow, with the links that its packets used."""
+    """The paths of equal cost; one row per flow, with the links that its packets used."""
     distance, count = path_counts(network({"topology": TOPOLOGY}))
     flows = _connections.paths(sweeps["flows"]).select("connection", "nodes", "hops", "one_path")
     return {

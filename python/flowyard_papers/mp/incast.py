@@ -41,7 +41,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, and the means."""
+    """One row per run, and the means."""
     runs = _reads.runs(sweeps["reads"], "timeouts", "retransmissions")
     return {"runs": runs, "points": replica_means(runs, ["rto_min", "servers"], ["goodput_mbps", "timeouts"])}
 

@@ -70,7 +70,7 @@ def _scenario(senders: int, name: str) -> dict[str, Any]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run: packets of long flows that were sent and dropped once slow start is over; the means."""
+    """One row per run: packets of long flows that were sent and dropped once slow start is over; the means."""
     runs = pl.concat([_runs(sweeps[name]).select(pl.lit(name).alias("also"), pl.all()) for name in SAID])
     points = replica_means(runs, ["also", "senders"], ["loss_rate", "jain"]).with_columns(
         equation=pl.col("senders").map_elements(

@@ -110,7 +110,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """Loads beside theory; connections by path of vectors and of routes; a row a run of the schemes."""
+    """Loads beside theory; connections by path of vectors and of routes; one row per run of the schemes."""
     case = pl.col("case").str.split("/")
     found = _connections.paths(sweeps["routes"])
     routes = (

@@ -35,7 +35,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run.
+    """One row per run.
 
     Columns: reordered, segments that came after one that was sent later, by any connection of the transfer;
     reordered_within, by the same connection; most_twice_bytes, what both connections of a transfer delivered, of the

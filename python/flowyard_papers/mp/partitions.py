@@ -136,7 +136,7 @@ def _joining(condition: str, draw: int) -> list[_least_delay.Others]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run: the mean time of a block, and how many ranges its connections asked for; times of the model."""
+    """One row per run: the mean time of a block, and how many ranges its connections asked for; times of the model."""
     parts = []
     for place, condition in enumerate(CONDITIONS):
         sweep, keys = sweeps[f"condition-{place}"], ["partition", "draw"]

@@ -51,7 +51,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run; means; and where packets are dropped."""
+    """One row per run; means; and where packets are dropped."""
     runs = measured.of_patterns(sweeps, {"random": RANDOM})
     return {
         "runs": runs,

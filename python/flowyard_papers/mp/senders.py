@@ -97,7 +97,7 @@ def _setups(number: int, replicas: int) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, of the patterns and of the other set-ups; means."""
+    """One row per run, of the patterns and of the other set-ups; means."""
     runs = measured.of_patterns(sweeps, chapter.PATTERNS, fragments=True)
     setups = measured.of_setups(sweeps, SETUPS, fragments=True)
     return {"runs": runs, "setups": setups, "points": measured.points(runs)}

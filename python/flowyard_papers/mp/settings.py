@@ -76,7 +76,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, the means, and what the scenarios of the sweeps have."""
+    """One row per run, the means, and what the scenarios of the sweeps have."""
     parts = []
     for place, name in enumerate(RUN):
         sweep = sweeps[f"setting-{place}"]

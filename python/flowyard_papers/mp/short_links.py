@@ -1,4 +1,4 @@
-"""The six patterns of figures 5.11 to 5.16 with a round trip of 500 us, as the text has it, not 500 us a link."""
+"""The six patterns of figures 5.11 to 5.16 with a round trip of 500 us, as the text has it, not 500 us per link."""
 
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run; means."""
+    """One row per run; means."""
     runs = measured.of_patterns(sweeps, chapter.PATTERNS)
     return {"runs": runs, "points": measured.points(runs)}
 
@@ -70,7 +70,7 @@ FIGURE = Figure(
     draw=draw,
     needs={"runs": chapter.NEEDS},
     assumed=(
-        "As figures 5.11 to 5.16, with 41.7 us a link, at every fourth of their buffers. The claim has no "
+        "As figures 5.11 to 5.16, with 41.7 us per link, at every fourth of their buffers. The claim has no "
         "bound: what is reported is which orderings hold by the tolerance of those figures.",
     ),
 )

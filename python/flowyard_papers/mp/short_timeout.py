@@ -54,7 +54,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, of the default set-up and of the others; means."""
+    """One row per run, of the default set-up and of the others; means."""
     runs = measured.of_patterns(sweeps, PATTERNS, fragments=True)
     setups = measured.of_setups(sweeps, SETUPS, fragments=True)
     return {"runs": runs, "setups": setups, "points": measured.points(runs)}

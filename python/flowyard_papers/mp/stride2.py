@@ -33,7 +33,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run; means."""
+    """One row per run; means."""
     runs = measured.of_patterns(sweeps, PATTERNS)
     return {"runs": runs, "points": measured.points(runs.filter(pattern=STRIDE_2))}
 

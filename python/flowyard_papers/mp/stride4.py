@@ -73,7 +73,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, of the pattern and of the other set-ups; means."""
+    """One row per run, of the pattern and of the other set-ups; means."""
     runs = measured.of_patterns(sweeps, PATTERNS)
     return {
         "runs": runs,

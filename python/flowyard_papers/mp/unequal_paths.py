@@ -69,7 +69,7 @@ def _scenario(parted: int, signs: Sequence[int]) -> dict[str, Any]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run; by how much MDNVR takes off Normal Routing's mean time in each; means of both."""
+    """One row per run; by how much MDNVR takes off Normal Routing's mean time in each; means of both."""
     runs = pl.concat(
         [
             measured.runs(sweeps[f"parted-{place}"], ("parted", "scheme")).select(

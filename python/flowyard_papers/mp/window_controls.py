@@ -48,7 +48,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run; means."""
+    """One row per run; means."""
     runs = pl.concat(
         [
             measured.runs(sweeps[name]).select(pl.lit(windows).alias("windows"), pl.all())

@@ -65,7 +65,7 @@ def _in_order(source: int, jitter: str) -> list[dict[str, Any]]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """The windows of the first run of each scheme; a row a run."""
+    """The windows of the first run of each scheme; one row per run."""
     traces, runs = [], []
     for name, (setup, *_) in PLANS.items():
         sweep, keys = sweeps[name], ["scheme", "replica"]

@@ -23,7 +23,7 @@ def senders(numbers: tuple[int, ...]) -> Axis:
 
 
 def runs(sweep: Sweep, axes: list[str], rate_bps: int, per_packet: float = 1.0) -> pl.DataFrame:
-    """A row a run: the last flow against the ideal, goodput, fairness; null where not all flows have ended.
+    """One row per run: the last flow against the ideal, goodput, fairness; null where not all flows have ended.
 
     The ideal: from the first packet that can be there on, the receiver's link carries all packets without a gap.
 

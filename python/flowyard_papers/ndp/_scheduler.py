@@ -65,7 +65,7 @@ class Scheduler:
         k: Pods (FatTreeSize).
         flows: Short flows, one connection each (numShortFlows): all there are, from an empty network on.
         size: Bytes of a short flow, or another distribution (flowSize).
-        rate: Short flows a second in all, a Poisson process (arrivalRate).
+        rate: Short flows per second in all, a Poisson process (arrivalRate).
         matrix: permutation, a new one whenever all servers have sent, or uniform, the random matrix
             (trafficMatrixType).
         long_share: Servers that carry background traffic and nothing else (percentLongFlowNodes).

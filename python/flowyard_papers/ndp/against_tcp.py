@@ -69,7 +69,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run; null where not all flows have ended."""
+    """One row per run; null where not all flows have ended."""
     return {"runs": pl.concat([_runs(name, sweeps[name]) for name in WORKLOADS])}
 
 

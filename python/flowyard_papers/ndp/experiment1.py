@@ -240,8 +240,8 @@ FIGURE = Figure(
     needs={"flows": Needs(rows=FLOWS), RANDOM: Needs(rows=FLOWS), "background": Needs(rows=LONG)},
     assumed=(
         *ASSUMED,
-        "2500 flows a second, as in the later experiments; a permutation of the 46 servers, and a new one when all of "
-        "them have sent.",
+        "2500 flows per second, as in the later experiments; a permutation of the 46 servers, and a new one when all "
+        "have sent.",
         "NDP-F6.e has sources and receivers of short flows at random among the 46 in place of permutations.",
         "The 8 servers with background traffic send endless flows among themselves. Their last payload is known to "
         f"{LOOK_US} us.",

@@ -75,7 +75,7 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run and range of sizes, and the means."""
+    """One row per run and range of sizes, and the means."""
     values = ["fct_mean_ms", "fct_p99_ms", "trims"]
     columns = [*KEYS, "replica", "flows", "completed", *values]
     runs = sweeps["rack"].scan("table").select(columns).sort(*KEYS, "replica").collect()

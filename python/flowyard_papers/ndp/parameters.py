@@ -1,7 +1,7 @@
 """Figure 8, experiment 3: goodput of NDP when one parameter varies: initial window, flow size, arrival rate.
 
-10000 flows on a 10-ary fat-tree, permutation traffic, 1.5 MB and 2500 flows a second where these do not vary. A window
-of W packets is sent once a round trip RTT0, so that a flow that is alone has min(1, W x 12 us / RTT0) of the link: the
+10000 flows on a 10-ary fat-tree, permutation traffic, 1.5 MB and 2500 flows per second where these do not vary. A
+window of W packets is sent once per round trip RTT0, so that a flow that is alone has min(1, W x 12 us / RTT0) of the link: the
 last panel sets one flow against that, with the links of 9.5 us that put the knee at 16 packets as in the paper, and
 with those of 1 us that the published model has.
 
@@ -65,7 +65,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run in each panel's table."""
+    """One row per run in each panel's table."""
     alone = _runs(sweeps["alone"], ["delay", "window"]).drop("replica", *loads.COLUMNS)
     rtt = {name: base_rtt_ns(ns) for name, (_, ns) in DELAYS.items()}
     expected = (SLOT_NS * pl.col("window") / pl.col("delay").replace_strict(rtt)).clip(upper_bound=1)
@@ -178,7 +178,7 @@ def draw(tables: Tables) -> "Picture":
     ]
     sizes.set_xticks(shown, [str(size) for size in shown])
     sizes.set_xticks([], minor=True)
-    rates.set(xlabel="flows a second", title="(c) arrival rate")
+    rates.set(xlabel="flows per second", title="(c) arrival rate")
     windows.set(xlabel="initial window (packets)", ylabel="mean goodput (Gbps)", title="(a) initial window")
     alone.set(xlabel="initial window (packets)", title="one flow; lines: computed")
     for axes in (windows, sizes, rates, alone):
@@ -219,11 +219,11 @@ FIGURE = Figure(
     },
     assumed=(
         *ASSUMED,
-        "Permutations of all 250 servers, without background. In panel (a) 1.5 MB and 2500 flows a second.",
+        "Permutations of all 250 servers, without background. In panel (a) 1.5 MB and 2500 flows per second.",
         "Panel (b) has nothing between 1.5, 5 and 15 MB: its lines there are no measurement. At 15 MB the load is 1.2, "
         "and the value falls with the number of flows.",
         "All of the paper's 10,000 flows count, from an empty network to an empty one; the tables have offered and "
         "carried loads. Quick scale has 80 flows in panels (a) and (c), 1000 in (b) up to 300 KB: the network fills up "
-        "less, and at 5000 flows a second carries 0.14 of its links where 0.24 are offered.",
+        "less, and at 5000 flows per second carries 0.14 of its links where 0.24 are offered.",
     ),
 )

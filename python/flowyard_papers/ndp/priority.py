@@ -71,7 +71,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run: completion of the short flows, goodput of all; null where not all short flows have ended."""
+    """One row per run: completion of the short flows, goodput of all; null where not all short flows have ended."""
     sweep = sweeps["orders"]
     end_ps = {run: summary["end_ps"] for run, summary in sweep.summaries().items()}
     short = pl.col("tag") == SHORT

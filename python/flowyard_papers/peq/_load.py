@@ -37,7 +37,7 @@ MODES: Mapping[str, str] = {"A": "keep", "B": "shift", "C": "redraw"}
 # As pictures name them.
 MODE_TITLES: Mapping[str, str] = {"A": "A: as drawn", "B": "B: size added", "C": "C: flow redrawn"}
 SIZE_MIN, SIZE_MAX = 2, 198
-# 40 servers with flows of 100 packets then start one packet a slot, but for the short time in which they have a flow.
+# 40 servers with flows of 100 packets then start one packet per slot, but for the short time in which they have a flow.
 FULL_LOAD = 1 / 4000
 # Replicas where nothing else is said, and slots, at full scale.
 SEEDS, SLOTS = 10, 1_000_000
@@ -57,8 +57,8 @@ MEASURES = (
 NEEDS = {"runs": Needs(SEEDS, by=(*POINT, "mode", "scheme"), least={"slots": SLOTS})}
 ASSUMED = (
     "A server that is idle starts a flow in a slot with p = 1/4000 where nothing else is said, for all schemes and "
-    "modes: 40 servers then offer a packet a slot if flows have 100 packets on average. The load that was measured is "
-    "in the tables, by mode (offered_load, packets a slot).",
+    "modes: 40 servers then offer a packet per slot if flows have 100 packets on average. The measured load is "
+    "in the tables, by mode (offered_load, packets per slot).",
     "Deadlines are rounded up to whole slots. The thesis does not say what becomes of flows whose deadline is shorter "
     "than the flow, so that there are three modes, with a verdict each; the claim's own is that of A. A: such flows "
     "stay, and count as missed. B: the size is added to every deadline. C: such a flow is drawn anew, size and "
@@ -205,7 +205,7 @@ def room(mean: float, offered: float) -> float:
 
     Args:
         mean: Of the deadlines, in slots.
-        offered: Packets a slot of all flows.
+        offered: Packets per slot of all flows.
     """
     weights = {size: exp(-(size - 1) / mean) for size in range(SIZE_MIN, SIZE_MAX + 1)}
     left, served = fsum(size * weight for size, weight in weights.items()) / offered, []

@@ -52,7 +52,7 @@ def draw_schemes(axes: "Axes", points: pl.DataFrame, x: str, value: str) -> None
 
     Args:
         axes: Where.
-        points: A row a point, with columns <scheme>_<value> and <scheme>_<value>_ci95.
+        points: One row per point, with columns <scheme>_<value> and <scheme>_<value>_ci95.
         x: The column of the axis.
         value: What is drawn.
     """

@@ -68,7 +68,7 @@ def tables(sweeps: Sweeps) -> Tables:
 
 
 def _completion(runs: pl.DataFrame) -> pl.DataFrame:
-    """Mean completion times of PEQ and of PDQ by either rule in mode A, a row a point and seed."""
+    """Mean completion times of PEQ and of PDQ by either rule in mode A, one row per point and seed."""
     schemes = ["PEQ", *load.RULES.values()]
     some = runs.filter(pl.col("scheme").is_in(schemes), mode="A")
     table = some.pivot("scheme", index=["figure", *load.POINT, "replica"], values=FCT, maintain_order=True)

@@ -41,7 +41,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, for the port to the receiver, and the means."""
+    """One row per run, for the port to the receiver, and the means."""
     runs = _port.runs(sweeps["port"], "control").drop("packets")
     points = replica_means(runs, ["control", "senders"], ["queue_mean_packets", "used_percent", "drops"])
     return {"runs": runs, "points": points}

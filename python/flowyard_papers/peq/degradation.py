@@ -76,7 +76,7 @@ def tables(sweeps: Sweeps) -> Tables:
 
 
 def _runs(kind: str, sweep: Sweep) -> pl.DataFrame:
-    """A row a run; a flow is served if any of its bytes arrived."""
+    """One row per run; a flow is served if any of its bytes arrived."""
     served = sweep.flows.group_by("run").agg(served_fraction=(pl.col("delivered_bytes") > 0).mean())
     about = [
         {"run": run, "failed_nodes": sum(len(fault["nodes"]) for fault in summary["faults"])}

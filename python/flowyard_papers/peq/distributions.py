@@ -194,7 +194,7 @@ FIGURE = Figure(
         "Sizes of the slotted link are judged for sets, which share one stream of chance each, and for servers, which "
         "have one each; both must pass. Seeds are the default.",
         "Normal sizes have mean 500 KB and standard deviation 50 KB, so that neither whole bytes nor the smallest size "
-        "matter. The times of the Poisson process are compared with its own rate, a million flows a second; nothing is "
-        "fitted.",
+        "matter. The times of the Poisson process are compared with its own rate, a million flows per second; nothing "
+        "is fitted.",
     ),
 )

@@ -59,7 +59,7 @@ def _folder(name: str) -> str:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, and the means."""
+    """One row per run, and the means."""
     runs = pl.concat([_runs(name, sweeps[_folder(name)]) for name in STARTS])
     columns = ["goodput_mbps", "loss_pct", "timeouts"]
     return {"runs": runs, "points": replica_means(runs, ["start", "servers"], columns)}

@@ -34,7 +34,7 @@ def runs(
     incast: bool = False,
     loads: Mapping[float, float] | None = None,
 ) -> pl.DataFrame:
-    """A row a run.
+    """One row per run.
 
     A flow that is active at the end counts with the age that it has then: its completion time is at least that.
 
@@ -167,7 +167,7 @@ def pair_rates(folder: Path, warm_up_ps: int, every_ps: int) -> pl.DataFrame:
 
 
 def pair_fairness(sweep: Sweep, window: rack.Window, every_ps: int) -> pl.DataFrame:
-    """A row a run: Jain's index of the rates of all pairs and windows of a run, and how many there are.
+    """One row per run: Jain's index of the rates of all pairs and windows of a run, and how many there are.
 
     Over all windows together: at low load most of them have one pair or none.
     """

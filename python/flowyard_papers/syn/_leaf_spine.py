@@ -35,7 +35,7 @@ class Fabric:
 
     Attributes:
         leaf: Of each server.
-        room: Packets a slot that a leaf's uplinks take, of the leaf and the direction with the fewest.
+        room: Packets per slot that a leaf's uplinks take, of the leaf and the direction with the fewest.
     """
 
     def __init__(self, factor: int, equal: bool) -> None:
@@ -43,7 +43,7 @@ class Fabric:
         self.scenario = topology(factor, equal)
         self.network: Network = network(self.scenario)
         nodes = self.network.nodes
-        # A server's link carries a packet a slot.
+        # A server's link carries a packet per slot.
         self.capacity = Counter[tuple[int, int]]()
         for cable in self.network.cables:
             self.capacity[cable.a, cable.b] += cable.rate_bps // GBPS

@@ -37,7 +37,7 @@ def recorded_bytes(run: Path) -> float:
 
 
 def lengths(came: NDArray[np.int64], went: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many packets a port has after each change, the one being sent included; it is empty once at least.
+    """How many packets per port has after each change, the one being sent included; it is empty once at least.
 
     Args:
         came: When packets came.

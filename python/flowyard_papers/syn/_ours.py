@@ -39,7 +39,7 @@ def plan(
 
 
 def runs(sweep: Sweep, scale: Scale) -> pl.DataFrame:
-    """A row a run: its axes and replica, `flows` that count, `unfinished` ones among them, and VALUES.
+    """One row per run: its axes and replica, `flows` that count, `unfinished` ones among them, and VALUES.
 
     fct is over that of the empty network; carried is over the rate of all servers' links. Times in the network are of
     packets that arrive after the warm-up.

@@ -251,7 +251,7 @@ def look(system: str) -> dict[str, Any]:
 
 
 ASSUMED = (
-    "0.5 us a link; 38 B of preamble, header, check sequence and gap with each packet, so that SYN's slot is 1538 B, "
+    "0.5 us per link; 38 B of preamble, header, check sequence and gap with each packet, so that SYN's slot is 1538 B, "
     "12.304 us. Flows are whole packets: the fewest whose lengths reach the size.",
     "Load is bytes of IP of the packets offered over the rate of a server's link; 1 Gbps is full at 0.975 with packets "
     "of 1500 B.",

@@ -48,7 +48,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run; and the traces of the systems that are shown, over all replicas."""
+    """One row per run; and the traces of the systems that are shown, over all replicas."""
     sweep = sweeps["trace"]
     samples = traces.samples(sweep, _window(scale).warm_up_ms)
     runs = _ports(sweep).join(_recorded(sweep), on=KEYS, validate="1:1")

@@ -99,7 +99,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run, and the means; unstable: more is offered than slots hold. And a row for each rate and error."""
+    """One row per run, and the means; unstable: more is offered than slots hold. And a row for each rate and error."""
     parts = [
         ours.runs(sweep, scale).with_columns(guard=pl.lit(name))
         for name, sweep in sweeps.items()

@@ -58,7 +58,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """Bytes a second over load, a row a run; entries of messages while nothing changes."""
+    """Bytes a second over load, one row per run; entries of messages while nothing changes."""
     bursts = pl.DataFrame(_entries(sweeps["bursts"], "load")).with_columns(
         report_bytes_per_s=ENTRY_BYTES * pl.col("reports") / pl.col("s"),
         order_bytes_per_s=ENTRY_BYTES * pl.col("orders") / pl.col("s"),

@@ -42,7 +42,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run, and the means."""
+    """One row per run, and the means."""
     runs = pl.concat([ours.runs(sweeps[name], scale) for name in CONTROLLERS.values()])
     runs = runs.with_columns(under_way_pct=100 * pl.col("unfinished") / pl.col("flows"))
     values = [*ours.VALUES, "under_way_pct"]

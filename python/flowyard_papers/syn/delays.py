@@ -1,4 +1,4 @@
-"""How much the length of the links matters: propagation of 0, 0.5 and 5 us a link, under SYN and ASY.
+"""How much the length of the links matters: propagation of 0, 0.5 and 5 us per link, under SYN and ASY.
 
 The paper gives no delay; the other figures have 0.5 us, 100 m of fibre. The left panel shows how long packets are in
 the network, the right one the mean FCT over that of the first, zero delay.
@@ -29,7 +29,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run, and the means."""
+    """One row per run, and the means."""
     runs = ours.runs(sweeps["delays"], scale)
     return {"runs": runs, "points": replica_means(runs, ["system", "load", "delay_us"], ours.VALUES)}
 
@@ -52,7 +52,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="SYN-DELAY",
-    title="Propagation of 0, 0.5 and 5 us a link (ours)",
+    title="Propagation of 0, 0.5 and 5 us per link (ours)",
     plans=plans,
     tables=tables,
     claims={},

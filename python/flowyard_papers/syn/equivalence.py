@@ -243,7 +243,7 @@ FIGURE = Figure(
     claims={"SYN-F1.a": _not_oversubscribed, "SYN-P3": _colours_suffice, "SYN-P8": _equivalent},
     draw=draw,
     assumed=(
-        "A slot is the time of a packet at 1 Gbps, so that a link of f Gbps takes f packets a slot.",
+        "A slot is the time of a packet at 1 Gbps, so that a link of f Gbps takes f packets per slot.",
         "Matchings of all 120 servers, of some of them, and those in which all packets of a leaf go to one other leaf, "
         "which fill every uplink; beside the paper's factor 10 the factors 2, 5 and 30, of the same capacity.",
         "Loads are counted on the links of the generated networks, apart from the colouring. In a demand beyond any "

@@ -46,7 +46,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run, and the means."""
+    """One row per run, and the means."""
     runs = pl.concat(
         completion.runs(sweep, WINDOW, lengths=LENGTHS[name], incast=True).with_columns(
             lengths=pl.lit(LENGTHS[name])

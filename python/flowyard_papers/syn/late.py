@@ -58,7 +58,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run, and the means; what becomes of the claims of figure 5."""
+    """One row per run, and the means; what becomes of the claims of figure 5."""
     asy = ours.runs(sweeps["asy"], scale).with_columns(system=pl.col("late")).drop("late")
     bounded = ours.runs(sweeps["bounded"], scale).with_columns(system=pl.lit(BOUNDED))
     runs = pl.concat([ours.runs(sweeps["syn"], scale), asy, bounded.select(asy.columns)], how="diagonal")

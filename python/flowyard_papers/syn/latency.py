@@ -52,7 +52,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run; and the curves, over all replicas."""
+    """One row per run; and the curves, over all replicas."""
     sweep, window = sweeps["latency"], _window(scale)
     found = windows.histograms(sweep, KEYS).filter(pl.col("metric").is_in(["network_ps", "server_ps"]))
     packets = found.with_columns(what=pl.col("metric").str.strip_suffix("_ps")).group_by(*KEYS, "what")
@@ -74,7 +74,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
 
 
 def _ports(sweep: Sweep) -> pl.DataFrame:
-    """The mean time of a packet at ports of leaves, and of spines, by Little's law: bytes there over bytes a second.
+    """The mean time of a packet at ports of leaves, and of spines, by Little's law: bytes there over bytes per second.
 
     A packet crosses these ports with the rate at which servers send; frames count in both.
     """

@@ -77,7 +77,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run, and the means."""
+    """One row per run, and the means."""
     rows = []
     for name, sweep in sweeps.items():
         lengths, unit = name.split("_")[:2]

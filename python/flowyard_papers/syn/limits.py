@@ -90,7 +90,7 @@ def saturated(
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run, and the means; loads in bytes of IP over the servers' links."""
+    """One row per run, and the means; loads in bytes of IP over the servers' links."""
     window, sweep = _window(scale), sweeps["limits"]
     rows = []
     for run in sweep.runs.filter("done").iter_rows(named=True):

@@ -47,7 +47,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run; how many packets the slots of SYN have."""
+    """One row per run; how many packets the slots of SYN have."""
     sweep = sweeps["audited"]
     summaries = sweep.summaries()
     rows, slots = [], []

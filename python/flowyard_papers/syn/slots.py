@@ -57,7 +57,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run."""
+    """One row per run."""
     sweep = sweeps["slots"]
     keys = ["lengths", "slot_bytes", "replica"]
     flows = sweep.flows.select(*keys, "fct_ps", "delivered_bytes", "packets_sent").collect()

@@ -51,7 +51,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run, and the means."""
+    """One row per run, and the means."""
     keys = ["system", "load"]
     runs = ours.runs(sweeps["systems"], scale)
     beyond = unsteady(sweeps["systems"], keys)
@@ -88,7 +88,7 @@ FIGURE = Figure(
         *ours.ASSUMED,
         "Hollow points were not in a steady state: the load carried is less than that offered, or the times of flows "
         "still grow.",
-        "SYN's data centre, 0.5 us a link, flows of 46 kB in the mean between all servers. Packets of 1500 B without "
+        "SYN's data centre, 0.5 us per link, flows of 46 kB in the mean between all servers. Packets of 1500 B without "
         "framing; SYN and ASY send whole ones, which is 1.6 % more. Headers are 40 B of a packet under TCP and DCTCP, "
         "64 B under NDP, so that loads in bytes of flows are 3 to 4 % more on the wire.",
         "TCP (New Reno) and DCTCP have the timeouts of the preset datacentre, ports of 100 packets, marks from 65; all "

@@ -64,7 +64,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run, and the means; the same of the rates of pairs, and of random matrices."""
+    """One row per run, and the means; the same of the rates of pairs, and of random matrices."""
     window = _window(scale)
     runs = pl.concat(
         [

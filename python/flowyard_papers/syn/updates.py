@@ -63,7 +63,7 @@ def _short(
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run."""
+    """One row per run."""
     rates = [
         keys | {"flows": flows, "acts_per_s": acts / (summary["end_ps"] / 1e12)}
         for name, flows in (("bursts", BURSTS), ("single", SINGLE))

@@ -36,7 +36,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run, and the means."""
+    """One row per run, and the means."""
     sweep, window = sweeps["waits"], _window(scale)
     found = windows.histograms(sweep, KEYS).group_by(*KEYS, "metric").agg(us=windows.mean() / 1e6)
     latencies = found.pivot("metric", index=KEYS, values="us").select(

@@ -36,7 +36,7 @@ def intervals(runs: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame
         value: The column to be averaged.
 
     Returns:
-        A row a point: `by`, replicas, mean, half_width.
+        One row per point: `by`, replicas, mean, half_width.
     """
     from scipy.stats import t
 

@@ -53,7 +53,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run: its digest, and how many violations its audit found."""
+    """One row per run: its digest, and how many violations its audit found."""
     sweep = sweeps["digests"]
     rows = [
         {

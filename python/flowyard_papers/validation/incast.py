@@ -70,7 +70,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """A row a run: when the last byte came, when it could, and all counts of packets."""
+    """One row per run: when the last byte came, when it could, and all counts of packets."""
     sweep = sweeps["incast"]
     flows = sweep.flows.group_by("run").agg(
         last_byte_ps=(pl.col("start_ps") + pl.col("fct_ps")).max(),

@@ -154,7 +154,7 @@ def _distributed(tables: Tables, service: str) -> Judgement:
 
 
 def _runs(tables: Tables) -> pl.DataFrame | None:
-    """A row a run; None if not all services and loads are there."""
+    """One row per run; None if not all services and loads are there."""
     runs = tables["runs"]
     there = set(runs.select("service", "load").iter_rows())
     return None if {(service, load) for service in port.LENGTHS for load in LOADS} - there else runs

@@ -42,8 +42,8 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub flows: Option<u64>,
-    /// Whether the run ends without waiting for these flows: they never count as unfinished, and the run ends
-    /// one smallest delay between two hosts after the last other flow.
+    /// Whether the run ends without waiting for these flows: they never count as unfinished, and the run ends just after
+    /// the last other flow, by the smallest delay between two hosts.
     #[serde(default)]
     pub background: bool,
     /// Priority of the flows, for transports that have priorities: the lowest number goes first.

@@ -35,7 +35,7 @@ pub struct Datagram {
 pub enum Pace {
     /// Back to back, at the rate of the host's link.
     LineRate,
-    /// Evenly spaced: this many bits a second on the wire.
+    /// Evenly spaced: at this rate on the wire.
     Rate(#[schemars(extend("x-minimum" = "1bps"))] Rate),
     /// A Poisson process of packets with this mean rate on the wire.
     Poisson(#[schemars(extend("x-minimum" = "1bps"))] Rate),

@@ -28,7 +28,7 @@ use crate::units::{Bytes, Rate, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PythonTransport {
-    /// The name under which its class is handed in; from a file, the name of the class.
+    /// Name of its class, as given to flowyard.run; from a file (--prototype), the name in the file.
     pub name: String,
     /// Arguments of the class, by their names, with which each host's object is made.
     #[serde(default, skip_serializing_if = "Map::is_empty")]

@@ -169,7 +169,7 @@ def costs(runs: Sequence["Run"]) -> list[Fact]:
             "Time on the clock, and of the processor.",
             lambda run: f"{seconds(run, 'wall_s')}, {seconds(run, 'cpu_s')} CPU",
         ),
-        row("Speed", "Packet-hops a second of processor time.", speed),
+        row("Speed", "Packet-hops per second of processor time.", speed),
         row(
             "Peak memory",
             "Most memory of the whole process.",

@@ -35,7 +35,7 @@ FEWEST = 3
 
 
 class Shown(NamedTuple):
-    """One of the tables that a chart shows: what the reader chooses it by, its rows a point each, its metric."""
+    """One of the tables that a chart shows: what the reader chooses it by, its rows, one per point, its metric."""
 
     name: str
     means: pl.DataFrame

@@ -109,7 +109,7 @@ def _spec(
         charts.tip("from", "bytes", "sizes above"),
         charts.tip("size", "bytes", "sizes up to"),
         alt.Tooltip("said:N", title="slowdown"),
-        charts.tip("flows", "count", "flows a run"),
+        charts.tip("flows", "count", "flows per run"),
         charts.tip("replicas", "count", "replicas"),
     ]
     field = lines.line_field(plan)

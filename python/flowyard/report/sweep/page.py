@@ -207,7 +207,7 @@ def render(sweep: Sweep) -> str:
 
 
 def _as_planned(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
-    """A row a point, in the plan's order."""
+    """One row per point, in the plan's order."""
     if not sweep.axes:
         return table
     points = sweep.runs.select(list(sweep.axes)).unique(maintain_order=True)
@@ -222,7 +222,7 @@ def _in_table(sweep: Sweep, means: pl.DataFrame) -> Sequence[Metric]:
 
 
 def _groups(sweep: Sweep, means: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Groups of flows by size and by traffic entry, each a row a point; first all flows."""
+    """Groups of flows by size and by traffic entry, each one row per point; first all flows."""
     found = {"all flows": means}
     by_size, by_entry = sweep.by_size, sweep.by_entry
     names = [name for _, name in SIZE_GROUPS]

@@ -17,7 +17,7 @@ SHOWN = (
 
 
 def points_table(sweep: Sweep) -> TextTable:
-    """A row a point, in the order of the plan; a point of which no run is done has dashes.
+    """One row per point, in the order of the plan; a point of which no run is done has dashes.
 
     Means are over the runs that are done. Metrics that the plan asks for stand in place of the usual ones, which are
     those of deadlines only if a flow has one, and loads only if flows arrive at one. Points that are not in a steady

@@ -8,8 +8,8 @@ use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::Time;
 
-/// One flow at a time for each source of the matrix: when its sender is done, the source idles a geometric number
-/// of slots, starting the next flow in each with `probability`.
+/// One flow at a time for each source of the matrix: once its flow has ended, the source starts the next one in each
+/// slot with `probability`.
 ///
 /// With probability 1 and no slot a source is never idle: as soon as a flow ends, the next one starts. A
 /// source goes through its destinations in a round of the matrix repeatedly; with `matrix.uniform` each flow

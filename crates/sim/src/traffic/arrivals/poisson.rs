@@ -13,14 +13,14 @@ use crate::units::{SECOND, Time};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("examples" = [{ "load": 0.5, "until": "1ms" }]))]
 pub struct Poisson {
-    /// Payload offered a second over the summed rate of the links of the hosts that `of` names.
+    /// Payload offered per second, over the summed rate of the links of the hosts that `of` names.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-9, max = 1000.0))]
     pub load: Option<f64>,
     /// Whose links `load` is a share of. By default those of the sources; in an incast that of the receiver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<LoadOf>,
-    /// Flows a second over all sources.
+    /// Flows per second over all sources.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-6, max = 1e12))]
     pub rate: Option<f64>,

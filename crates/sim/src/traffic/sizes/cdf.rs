@@ -23,7 +23,7 @@ pub struct Cdf {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 100_000))]
     pub points: Vec<(u64, f64)>,
-    /// In place of points: a text file with a size and a cumulative share a line, as seen from the scenario's folder.
+    /// In place of points: a text file with a size and a cumulative share per line, relative to the scenario's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Format of the file. By default it is recognised from its lines.

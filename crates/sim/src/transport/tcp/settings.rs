@@ -59,7 +59,7 @@ pub struct Tcp {
     pub dupack_threshold: u32,
     /// Send a new segment on each of the first two duplicate acknowledgements (RFC 3042).
     pub limited_transmit: bool,
-    /// Full segments to an acknowledgement at most: 2 is RFC 5681's delayed ACK, 1 switches it off. Under swift it is 1 in
+    /// Largest number of full segments per acknowledgement: 2 is RFC 5681's delayed ACK, 1 switches it off. Under swift it is 1 in
     /// any case.
     #[schemars(range(min = 1, max = 1000))]
     pub delayed_ack: u32,
@@ -88,7 +88,7 @@ pub struct Tcp {
     /// Clock granularity G of RFC 6298.
     #[schemars(extend("x-maximum" = "10s"))]
     pub rto_granularity: Time,
-    /// Take a round-trip sample from every acknowledgement (RFC 7323) rather than from one segment a round trip.
+    /// Take a round-trip sample from every acknowledgement (RFC 7323) rather than from one segment per round trip.
     pub timestamps: bool,
     /// The quantity that a loss halves.
     pub loss_halves: Halves,

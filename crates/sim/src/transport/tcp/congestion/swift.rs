@@ -50,7 +50,7 @@ pub struct Swift {
     /// Window in segments at which flow scaling adds nothing (htsim: 100).
     #[schemars(range(min = 0.000001, max = 1_000_000))]
     pub fs_max_cwnd: f64,
-    /// Additive increase in segments a round trip (htsim: 1).
+    /// Additive increase in segments per round trip (htsim: 1).
     #[schemars(range(min = 0.000001, max = 1000))]
     pub ai: f64,
     /// Share of the excess delay by which the window is lowered (htsim: 0.8).
