@@ -106,7 +106,7 @@ fuzz: .venv/.dev setup ## Fuzz the parsers and random runs for FUZZ_MINUTES (10)
 bench: setup ## Measure speed and memory against the targets; writes docs/benchmarks.md
 	$(BIN)/flowyard bench --write docs/benchmarks.md
 
-bench-instructions: ## Count the engine's instructions a packet-hop; needs valgrind
+bench-instructions: ## Count the engine's instructions per packet-hop; needs valgrind
 	$(PYTHON) tools/count_instructions.py
 
 bench-peers: setup ## Compare results and speed with ns-3, which apt-get installs (Debian, Ubuntu); PEERS="recovery" for some; PEER_HTSIM=checkout for htsim, too
@@ -118,7 +118,7 @@ endif
 results-check: setup ## Make the cheap published figures again, in ten minutes, and compare; RESULTS_CHECK="--figure NDP-F6"
 	$(BIN)/python tools/results_check.py $(RESULTS_CHECK)
 
-# Minutes a change: the engine and its tests compile anew.
+# Minutes per change: the engine and its tests compile anew.
 mutants: ## Change the engine in SAMPLE (60) places, one at a time, and list the changes that no test notices; needs cargo-mutants
 	$(PYTHON) tools/mutants.py --sample $(SAMPLE) $(MUTANTS)
 

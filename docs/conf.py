@@ -4,6 +4,7 @@ The root of the source is that of the repository, so that the links by which a f
 Nothing is fetched: no intersphinx, no fonts, no scripts from elsewhere.
 """
 
+import json
 import os
 import re
 from pathlib import Path
@@ -17,7 +18,8 @@ FORGE = "https://github.com/flowyard/flowyard/blob/main"
 
 project = "Flowyard"
 html_title = "Flowyard"
-extensions = ["myst_parser"]
+# The second one lets a host that hides names with an underscore serve the pages, too.
+extensions = ["myst_parser", "sphinx.ext.githubpages"]
 root_doc = "docs/index"
 source_suffix = {".md": "markdown"}
 include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**.md"]
@@ -25,8 +27,9 @@ exclude_patterns = ["docs/site", ".*", "benches", "crates", "dist", "examples", 
 
 html_theme = "furo"
 html_extra_path = ["site/index.html"]
-html_static_path = ["site/site.css"]
+html_static_path = ["site/site.css", "site/claims.js", "site/excerpts-from-disk.js"]
 html_css_files = ["site.css"]
+html_js_files = ["claims.js", "excerpts-from-disk.js"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
@@ -41,6 +44,9 @@ suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 linkcheck_ignore = [re.escape(FORGE) + ".*"]
 linkcheck_timeout = 20
 linkcheck_workers = 4
+
+# Letters of a page that the search has for excerpts.
+EXCERPT = 60_000
 
 # The menu of the site, by the page that carries a part of it: a forge would show it as text, so that it is kept apart.
 MENUS = {
@@ -90,9 +96,22 @@ def link_to_forge(app: "Sphinx", docname: str, source: list[str]) -> None:
     source[0] = LINK.sub(forge, source[0])
 
 
+def write_excerpts(app: "Sphinx", error: Exception | None) -> None:
+    """The text of each page, from which the search of a site on disk takes its excerpts."""
+    if error or app.builder.name != "html":
+        return
+    texts = {
+        name: re.sub(r"<[^>]+>", " ", app.env.get_doctree(name).astext())[:EXCERPT]
+        for name in sorted(app.env.found_docs)
+    }
+    script = f"window.EXCERPTS = {json.dumps(texts, ensure_ascii=False)};\n"
+    (Path(app.outdir) / "_static" / "excerpts.js").write_text(script, encoding="utf-8")
+
+
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("source-read", add_menu)
     app.connect("source-read", show_pictures)
     app.connect("source-read", link_to_forge)
+    app.connect("build-finished", write_excerpts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Instructions a packet-hop, as valgrind counts them: steady where seconds are not. `make bench-instructions`.
+"""Instructions per packet-hop, as valgrind counts them: steady where seconds are not. `make bench-instructions`.
 
 Each scenario of crates/sim/tests/counts runs twice, the second time with twice the work. The difference in
 instructions over the difference in packet-hops is what a packet-hop takes, set-up and results left out.

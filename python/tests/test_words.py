@@ -27,6 +27,9 @@ PAGES = [
 ]
 SCENARIOS = sorted((ROOT / "python/flowyard/scenarios").rglob("*.toml"))
 
+# Of what there is one each.
+EACH = "rows?|panels?|tasks?|one (?:run|line|file|panel)|(?:by default|default|at most) one|ns|instructions"
+UNITS = "(?:run|point|panel|processor|packet-hop|protocol|replica|flow|figure|claim|cable|host|core)"
 # A pattern, and the term to use instead.
 IDIOMS = {
     r"\bchances?\b": "random stream, random number, at random, probability",
@@ -36,6 +39,16 @@ IDIOMS = {
     r"\btold\b": "notified, receives, is given: name the packet or message",
     r"\bhear(?:s|d)?\b": "receives, learns from: name the packet or message",
     r"\bremember(?:s|ed)?\b": "keeps, stores, records",
+    rf"\b(?:{EACH}) an? {UNITS}\b": "per: one row per run",
+    r"\b(?:bits|bytes|flows|packets|packet-hops) a second\b": "per second",
+    r"\bpackets an? (?:flow|slot|port)\b": "per flow, per slot, per port",
+    r"\b(?:ECMP|balanced|balancing) by (?:flow|packet)\b": "per-flow ECMP, per-packet ECMP",
+    r"\bcannot be had\b": "cannot be obtained, cannot hold",
+    r"\bcount(?:s|ed)? apart\b": "counted separately",
+    r"\bin the mean\b(?! time)": "on average",
+    r"\bhanded in\b|\bhands? it in\b": "given, passed",
+    r"\bis to be known\b": "remark",
+    r"\bbegun here\b": "started on this machine",
 }
 # Headings, cells and sentences that begin with a clause. Questions are sentences that end with "?".
 CLAUSES = re.compile(r"(?:^(?:#+ |[-*] |\d+\. |\| )?|[.!?:|] )(What|Who)\b(?![^.!|]*\?)", re.MULTILINE)

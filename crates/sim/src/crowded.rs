@@ -19,11 +19,11 @@ pub struct Offer<'a> {
     /// Where its load stands in the scenario.
     pub path: &'a str,
     pub load: f64,
-    /// Bits a second, with headers.
+    /// Bits per second, with headers.
     pub bps: f64,
 }
 
-/// Bits a second of one link, and by how many of the flows drawn that is known.
+/// Bits per second of one link, and by how many of the flows drawn that is known.
 #[derive(Clone, Copy, Default)]
 struct Share {
     bps: f64,

@@ -279,7 +279,7 @@ fn under_way<'a>(flows: impl Iterator<Item = &'a Flow>, rates: &[f64], end: f64)
     most.max().unwrap_or(0) as u64 + waiting / 10
 }
 
-/// Bits a second that each host can send.
+/// Bits per second that each host can send.
 fn host_rates(fabric: &Fabric) -> Vec<f64> {
     let mut rates = vec![0.0; fabric.hosts as usize];
     for link in fabric.links.iter().filter(|link| fabric.is_host(link.from)) {

@@ -10,7 +10,7 @@ use crate::units::Rate;
 /// A tier of links and its part of an entry's bits.
 struct Tier {
     name: String,
-    /// Bits a second that its links carry together.
+    /// Bits per second that its links carry together.
     capacity: f64,
     /// Links of it that a flow's path has, on average.
     crossed: f64,

@@ -1,8 +1,8 @@
-//! Prototypes: members that a program hands in by name, written in another language than this one.
+//! Prototypes: members that a program provides by name, written in another language than this one.
 //!
 //! A list that takes prototypes has a member "python", whose configuration names the prototype and holds its
 //! settings. The reading of a scenario finds the names (`scenario/prototypes.rs`), the setup binds
-//! configurations to the prototypes handed in, and the member's model calls it through an object of the
+//! configurations to the given prototypes, and the member's model calls it through an object of the
 //! list's own trait. A run without prototypes has none of this.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub trait Factory: fmt::Debug + Send + Sync {
     fn refusal(&self, settings: &Map<String, Value>) -> Option<String>;
 }
 
-/// The prototypes of one list by the names under which they were handed in.
+/// The prototypes of one list by the names under which they were given.
 pub type Named<T> = BTreeMap<String, Arc<T>>;
 
 /// The prototype that a configuration names, once the run is set up. It is not part of a scenario.

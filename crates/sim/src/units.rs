@@ -1,4 +1,4 @@
-//! Quantities with their unit in the type: time in picoseconds, sizes in bytes, rates in bits a second.
+//! Quantities with their unit in the type: time in picoseconds, sizes in bytes, rates in bits per second.
 //!
 //! All three are whole numbers, so that no rounding decides an order. In scenario files they are
 //! strings with a unit ("1.5us", "64KiB", "10Gbps"); a string that is not a whole number of the
@@ -19,7 +19,7 @@ pub struct Time(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
-/// A data rate in bits a second.
+/// A data rate in bits per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(pub u64);
 

@@ -63,7 +63,7 @@ def timeliness(flows: Arrow, by: Sequence[str] = ()) -> pl.DataFrame:
     Args:
         flows: Columns tag, completed, fct_ps, deadline_ps, met_deadline as in flows.parquet, and
             `abandoned` if it is there.
-        by: Columns that tell apart what is counted apart: ("tag",) for traffic entries.
+        by: Columns that tell apart what is counted separately: ("tag",) for traffic entries.
 
     Returns:
         A row for each: `by`, flows (with a deadline), met, late, abandoned, unfinished (counts, which add up),

@@ -45,7 +45,7 @@ class Exported:
     Attributes:
         text: The file.
         facts: What is in it: hosts, cables, flows and the like.
-        notes: What is to be known about it.
+        notes: Remarks on it.
     """
 
     text: str

@@ -104,7 +104,7 @@ def node(source: Source, line: int, name: str, word: str, host_of: Mapping[int, 
 
 
 def write(traffic: Traffic, *, progress: Progress = silent) -> tuple[str, list[str]]:
-    """The text of a flow.txt, and what is to be known about it."""
+    """The text of a flow.txt, and remarks on it."""
     ports = {name: port for port, name in PORTS.items()}
     # A port that an entry has in its name is that entry's.
     named = {_numbered(entry.name) for entry in traffic.entries} | set(PORTS)

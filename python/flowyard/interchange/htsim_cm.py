@@ -364,7 +364,7 @@ def failed(matrix: Matrix, network: Network, source: Source) -> list[dict[str, o
 
 
 def write(traffic: Traffic, hosts: int, *, progress: Progress = silent) -> tuple[str, list[str]]:
-    """The text of a .cm file, and what is to be known about it.
+    """The text of a .cm file, and remarks on it.
 
     Starts are in picoseconds, which htsim reads into a float; with messages in microseconds, of which htsim_uec
     -conn_reuse keeps the whole ones.

@@ -49,7 +49,7 @@ def read(source: Source, *, host_of: Mapping[int, int] | None = None, progress: 
 
 
 def write(traffic: Traffic, *, progress: Progress = silent) -> tuple[str, list[str]]:
-    """The text of a trace, and what is to be known about it."""
+    """The text of a trace, and remarks on it."""
     lines = []
     for count, (entry, flow) in enumerate(traffic.by_start()):
         if entry.endless or flow in entry.triggers.starts:

@@ -30,7 +30,7 @@ class Judgement:
         measured: A number, or a short text.
         expected: What would pass, likewise.
         reason: Why it is not PASS, where more is known than the two values say.
-        note: What is to be known of the verdict, whichever it is, such as that it is a tie. It follows the reason.
+        note: A remark on the verdict, whichever it is, such as that it is a tie. It follows the reason.
         readings: Where a claim has several readings, each with its name; the first is the claim's own.
         unit: Of both values, where they are numbers without one.
         calculation: Of a FAIL, what shows that the paper's number cannot be reproduced; else empty.

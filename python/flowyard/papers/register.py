@@ -33,11 +33,11 @@ class Claim:
         kind: How it is checked: closed form (exact arithmetic or a theorem), model (slotted, flow-level or
             algorithmic simulation) or packets (packet-level simulation).
         grade: What the text gives: a number, an ordering (or another shape), or something implied; or an expectation
-            of ours, behind which no statement of the text stands, and which is counted apart.
+            of ours, behind which no statement of the text stands, and which is counted separately.
         says: The claim in our words.
         tolerance: When it counts as met.
         contradicted_by: Contradictions of the paper that predict that the claim fails as the text has it.
-        arithmetic: It is true by construction and cannot fail, so that its PASS says nothing; counted apart.
+        arithmetic: It is true by construction and cannot fail, so that its PASS says nothing; counted separately.
     """
 
     id: str

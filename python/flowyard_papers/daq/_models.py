@@ -132,7 +132,7 @@ def supported(in_time: Callable[[int], float], least: float, most: int) -> int:
 def d3_steady(alpha: float, beta: float, packet_s: float = 12e-6, interval_s: float = RTT_S) -> float:
     """The load up to which D3's capacity is steady, at random arrivals.
 
-    Its capacity changes by alpha (C0 - u/T) - beta q/T in each interval T. In the mean that is 0 if (alpha/beta)
+    Its capacity changes by alpha (C0 - u/T) - beta q/T in each interval T. On average that is 0 if (alpha/beta)
     (1 - U) C0 T wait; at random arrivals U^2 / (2 (1 - U)) packets do (M/D/1).
     """
     root = (2 * alpha / beta * interval_s / packet_s) ** 0.5

@@ -104,7 +104,7 @@ FIGURE = Figure(
     draw=draw,
     assumed=(
         *rack.ASSUMED_OTHERS,
-        "Short flows of 30 KB in the mean at random times from 40 workers; deadlines are exponential, at least 1 ms. "
+        "Short flows of 30 KB on average at random times from 40 workers; deadlines are exponential, at least 1 ms. "
         "Schemes within half a percentage point of the best share its place.",
         *loads.ASSUMED,
         "A run ends 400 ms or more after the last measured start: flows that are left then count as late.",

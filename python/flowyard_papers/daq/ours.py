@@ -151,7 +151,7 @@ FIGURE = Figure(
     draw=draw,
     assumed=(
         *rack.ASSUMED_OTHERS,
-        "Short flows have 30 KB in the mean and deadlines as in figures 5 to 8; at 10 Gbps deadlines and round trips "
+        "Short flows have 30 KB on average and deadlines as in figures 5 to 8; at 10 Gbps deadlines and round trips "
         "are a tenth, the flows ten times as many. Web search has deadlines of at least 20 ms, of mean 200 ms.",
         "Two bottlenecks: three switches in a row; a third of the flows cross both cables, 1800 a second.",
         *loads.ASSUMED,

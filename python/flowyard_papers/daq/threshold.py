@@ -217,8 +217,8 @@ FIGURE = Figure(
         "and Q1.1 with Q1.2, are read with deadlines without a floor; the text has no number for Q.",
         "Deadlines are exponential of mean 20 ms without a floor; the other readings are judged too.",
         "3600 flows per second (DAQ-X6) from 40 workers, 20 000 in all, from an empty rack: 0.864 of the link is "
-        "offered and carried, and what a warm-up would change is below 0.03 points. With an infinite threshold all flows with "
-        "a deadline wait in Q1.1, late ones, too.",
+        "offered and carried, and what a warm-up would change is below 0.03 points. With an infinite threshold all "
+        "flows with a deadline wait in Q1.1, late ones, too.",
         "A queue's mean length is that of its waiting bytes over time, from captured packets of 3000 flows.",
     ),
 )

@@ -44,7 +44,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """Utilisation in windows of 10 ms, by run and in the mean, and the fluid start of RCP."""
+    """Utilisation in windows of 10 ms, by run and the mean, and the fluid start of RCP."""
     windows = (
         sweeps["long"]
         .scan("samples")

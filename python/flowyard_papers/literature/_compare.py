@@ -181,6 +181,6 @@ ASSUMED = (
     "load 0.8.",
     "DCQCN has the marks of its paper, which are for 40 Gbps.",
     "Headers that find no room return to their sender under NDP, as its paper has it.",
-    "The same flows start at the same times under all transports, with exponential deadlines of 20 ms in the mean and "
+    "The same flows start at the same times under all transports, with exponential deadlines of 20 ms on average and "
     "3 ms at least, which D2TCP alone looks at.",
 )

@@ -174,7 +174,7 @@ def _alone(points: pl.DataFrame) -> str:
         return "one client alone: not known"
     return (
         f"one client alone, from 3 senders on: MDNVR gains {min(gains):.0f} to {max(gains):.0f} % over NR in goodput, "
-        f"{sum(gains) / len(gains):.0f} % in the mean (MP-X17)"
+        f"{sum(gains) / len(gains):.0f} % on average (MP-X17)"
     )
 
 

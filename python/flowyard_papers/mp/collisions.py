@@ -1,4 +1,4 @@
-"""Section 1.3: per-flow ECMP lets long flows collide; and Valiant load balancing by flow is much the same.
+"""Section 1.3: per-flow ECMP lets long flows collide; and per-flow Valiant load balancing is much the same.
 
 The four flows that leave a pod of FT(4,3) under Stride(4) each take one of four ways up, by a hash under ECMP, by a
 random core under Valiant's scheme, by lot under DNVR. The set-up is that of chapter 5, and beside it the same with

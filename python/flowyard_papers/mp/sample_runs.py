@@ -177,7 +177,7 @@ def _halves_of(shares: pl.DataFrame) -> Judgement:
     worst, mean = off.max(), off.mean()
     if not isinstance(worst, float) or not isinstance(mean, float):
         return judged(False, "no run without a loss", "one or more")
-    said = f"{worst:.3g} % from a half at most, {mean:.3g} % in the mean"
+    said = f"{worst:.3g} % from a half at most, {mean:.3g} % on average"
     return judged(worst <= 3, said, "at most 3 %").because(
         f"{(off > 3).sum()} of {len(off)} connections are further off: a path that waits for its timeout leaves the "
         "rest to the other"

@@ -81,7 +81,7 @@ def fast(tables: Tables, where: str) -> Judgement:
     if where == EVERYWHERE:
         fair = ", ".join(f"{1 / (1 - load - OWN_LOAD):.3g}" for load in LOADS)
         return found.because(
-            f"even shares of receivers' links alone make flows {fair} times as long in the mean"
+            f"even shares of receivers' links alone make flows {fair} times as long on average"
         )
     random = ", ".join(f"{_mean(tables, RANDOM, load, SMALL, 'slowdown_p50'):.3g}" for load in LOADS)
     return found.because(f"with a random matrix in place of permutations {random}")
@@ -101,7 +101,7 @@ def slower_under_load(tables: Tables, where: str) -> Judgement:
 
 
 def larger_take_longer(tables: Tables, where: str) -> Judgement:
-    """Flows of the upper range take longer in the mean."""
+    """Flows of the upper range take longer on average."""
     found = []
     for load in LOADS:
         small, large = (_mean(tables, where, load, name, "fct_mean_ms") for name in RANGES)

@@ -1,7 +1,7 @@
 """Figure 8, experiment 3: goodput of NDP when one parameter varies: initial window, flow size, arrival rate.
 
 10000 flows on a 10-ary fat-tree, permutation traffic, 1.5 MB and 2500 flows per second where these do not vary. A
-window of W packets is sent once per round trip RTT0, so that a flow that is alone has min(1, W x 12 us / RTT0) of the link: the
+window of W packets is sent once per round trip RTT0, so that a lone flow has min(1, W x 12 us / RTT0) of the link: the
 last panel sets one flow against that, with the links of 9.5 us that put the knee at 16 packets as in the paper, and
 with those of 1 us that the published model has.
 

@@ -11,7 +11,7 @@ traffic": the load is the share of the servers that send nothing but endless flo
 are in permutations. In a network that does not block the two hardly meet, and what grows is the load of the servers
 that are left, to 0.27 and 0.68. In the other reading background is a load on all servers, over which 0.137 is counted;
 it fails NDP-F9.a, and would with any transport that shares evenly: links of receivers alone then make flows
-1 / (1 - load) times as long in the mean, which is 2.8 and 16. A variant of the first has a random matrix; nothing is
+1 / (1 - load) times as long on average, which is 2.8 and 16. A variant of the first has a random matrix; nothing is
 judged by that.
 """
 

@@ -182,7 +182,7 @@ FIGURE = Figure(
         "the relative gain being that of the average throughputs. The claim's own verdict is that of points, mode A, "
         "PDQ that removes waiting flows only. Strict is PDQ that removes any flow. With quench, D3 and Stateful D3 "
         "remove in every slot the flows that can no longer finish.",
-        "That the four averages cannot be had at once (PEQ-X17) is shown by the figure PEQ-COMBINATIONS, which tries "
+        "That the four averages cannot hold together (PEQ-X17) is shown by the figure PEQ-COMBINATIONS, which tries "
         "240 combinations.",
         "All points of the four studies are here, with as many seeds; at quick scale two for each mode.",
         "Completion times are compared in these scenarios, of the flows that each scheme completes.",

@@ -71,8 +71,8 @@ def _longer_is_better_if_redrawn(tables: Tables) -> Judgement:
     shows = (
         f"flows grow with the mean deadline, since those that do not fit are drawn anew, and so does the load, from "
         f"{short['offered_load']:.2f} to {long['offered_load']:.2f} packets per slot with {short['servers']} servers: "
-        f"at mean {ENDS[1]} the link has room for at most {most:.1f} % of the flows, the smallest ones (_load.room); at "
-        f"mean {ENDS[0]} PEQ has {short[load.THROUGHPUT]:.1f} % in time"
+        f"at mean {ENDS[1]} the link has room for at most {most:.1f} % of the flows, the smallest ones (_load.room); "
+        f"at mean {ENDS[0]} PEQ has {short[load.THROUGHPUT]:.1f} % in time"
     )
     if most >= short[load.THROUGHPUT]:
         return found

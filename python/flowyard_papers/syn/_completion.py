@@ -126,7 +126,7 @@ def slotted_ps(lengths: str) -> pl.Expr:
 
 
 def _foreseen(lengths: str) -> pl.Expr:
-    """How many packets a flow has: exact for those of one length, else an estimate."""
+    """Number of packets of a flow: exact for those of one length, else an estimate."""
     return (pl.col("size_bytes") / rack.mean_bytes(lengths)).ceil()
 
 

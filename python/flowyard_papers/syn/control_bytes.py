@@ -58,7 +58,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """Bytes a second over load, one row per run; entries of messages while nothing changes."""
+    """Bytes per second over load, one row per run; entries of messages while nothing changes."""
     bursts = pl.DataFrame(_entries(sweeps["bursts"], "load")).with_columns(
         report_bytes_per_s=ENTRY_BYTES * pl.col("reports") / pl.col("s"),
         order_bytes_per_s=ENTRY_BYTES * pl.col("orders") / pl.col("s"),
@@ -121,7 +121,7 @@ def _silent(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """Bytes a second over load."""
+    """Bytes per second over load."""
     picture, (reports, orders) = style.panels(1, 2)
     for axes, column, title in (
         (reports, "report_bytes_per_s", "from servers to the controller"),

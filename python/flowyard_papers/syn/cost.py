@@ -130,7 +130,7 @@ FIGURE = Figure(
     measured=("measured_decision_us", "measured_cores", "measured_hop_ns"),
     assumed=(
         "Leaves of 30 servers at 1 Gbps and 3 spines at 10 Gbps; for 4,096 servers of 32, and 2 spines at 16 Gbps. "
-        "Flows of 46 kB in the mean between all servers, load 0.8, packets of 1500 B with 38 B of frame, from an empty "
+        "Flows of 46 kB on average between all servers, load 0.8, packets of 1500 B with 38 B of frame, from an empty "
         "network: what counts is from 50 to 150 ms of 120 servers, 10 to 20 ms of 480, 4 to 5 ms of 1,920, 2 to 2.4 ms "
         "of 4,096, at quick scale 20 to 60 ms of 120 and 5 to 15 ms of 480. Queues of larger networks have had less "
         "time to fill.",

@@ -126,7 +126,7 @@ def draw(tables: Tables) -> "Picture":
         )
         messages.plot(x, 1000 * own["messages_per_byte"].to_numpy(), **look)
     filled.set(xscale="log", xlabel="slot (bytes)", ylabel="share that is filled", ylim=(0, 1.05))
-    messages.set(xscale="log", yscale="log", xlabel="slot (bytes)", ylabel="packets let go per KB")
+    messages.set(xscale="log", yscale="log", xlabel="slot (bytes)", ylabel="packets released per KB")
     filled.legend()
     messages.legend()
     return picture
@@ -142,6 +142,6 @@ FIGURE = Figure(
     needs={"slots": Needs(10, by=("lengths", "slot_bytes"))},
     assumed=(
         "No framing; packets longer than a slot are cut into fragments. A control message for each packet or "
-        "fragment that is let go. Lines are arithmetic.",
+        "fragment that is released. Lines are arithmetic.",
     ),
 )

@@ -88,7 +88,7 @@ FIGURE = Figure(
         *ours.ASSUMED,
         "Hollow points were not in a steady state: the load carried is less than that offered, or the times of flows "
         "still grow.",
-        "SYN's data centre, 0.5 us per link, flows of 46 kB in the mean between all servers. Packets of 1500 B without "
+        "SYN's data centre, 0.5 us per link, flows of 46 kB on average between all servers. Packets of 1500 B without "
         "framing; SYN and ASY send whole ones, which is 1.6 % more. Headers are 40 B of a packet under TCP and DCTCP, "
         "64 B under NDP, so that loads in bytes of flows are 3 to 4 % more on the wire.",
         "TCP (New Reno) and DCTCP have the timeouts of the preset datacentre, ports of 100 packets, marks from 65; all "

@@ -2,7 +2,7 @@
 
 All start at time 0 below one switch, so that the first packets reach the receiver's port together after their
 transmission t and the delay d. From then on the port has something to send until all is sent: what comes at least
-keeps up with it, since N links feed one. With p packets a flow, the last byte arrives at
+keeps up with it, since N links feed one. With p packets per flow, the last byte arrives at
 
     t_first + d + N (t_1 + ... + t_p) + d
 

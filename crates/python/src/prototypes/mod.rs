@@ -25,7 +25,7 @@ pub use self::control::{Ack, Signal, Window};
 pub use self::queue::{Packet, Port};
 pub use self::transport::{Data, Flow, Host, Received};
 
-/// The classes that were handed in for a scenario: `flowyard.prototypes.Handed` each.
+/// The classes that were given for a scenario: `flowyard.prototypes.Handed` each.
 #[derive(Default)]
 pub struct HandedIn {
     all: Vec<Arc<Handed>>,
@@ -39,7 +39,7 @@ struct Run {
     failure: Mutex<Option<PyErr>>,
 }
 
-/// A class that was handed in under a name.
+/// A class that was given under a name.
 pub struct Handed {
     /// The `Handed` of Python: the class, and the messages on it.
     handed: Py<PyAny>,

@@ -44,7 +44,7 @@ impl Settings for PythonBalancer {
     }
 }
 
-/// A class that was handed in.
+/// A class that was given.
 pub trait Prototype: Factory {
     /// Its object, for all nodes.
     fn start(&self, settings: &Map<String, Value>) -> Box<dyn Choice>;

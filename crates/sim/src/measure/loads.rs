@@ -23,7 +23,7 @@ const PAIRS: usize = 1000;
 pub struct Place {
     /// Payload offered a second over their rate.
     pub load: f64,
-    /// Bits a second that one flow can have of them.
+    /// Bits per second that one flow can have of them.
     pub rate: f64,
 }
 

@@ -160,9 +160,9 @@ fn going_on(entry: &Demand, given: MeasureWindow, window: &Window) -> Demand {
 /// A process of arrivals whose flows may be measured.
 struct Process<'a> {
     product: &'a Product,
-    /// Flows a second that would be load 1.
+    /// Flows per second that would be load 1.
     full: f64,
-    /// Flows a second.
+    /// Flows per second.
     rate: f64,
     stream: Stream,
 }
@@ -170,7 +170,7 @@ struct Process<'a> {
 /// The processes of arrivals whose flows may be measured.
 struct Processes<'a> {
     all: Vec<Process<'a>>,
-    /// Flows a second of all entries together, with background and those that follow others.
+    /// Flows per second of all entries together, with background and those that follow others.
     rate: f64,
 }
 

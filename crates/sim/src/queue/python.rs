@@ -69,7 +69,7 @@ impl Build for PythonQueue {
     }
 }
 
-/// A class that was handed in.
+/// A class that was given.
 pub trait Prototype: Factory {
     /// The object of a port, given the size of a full data packet on the wire.
     fn start(&self, settings: &Map<String, Value>, full_packet: u64) -> Box<dyn Waiting>;

@@ -155,7 +155,7 @@ pub fn measure(
     measured
 }
 
-/// The load that these entries carried over a capacity in bits a second, and half the width of its 95 % confidence interval;
+/// The load that these entries carried over a capacity in bits per second, and half of its 95 % confidence interval;
 /// none if it was not observed span by span.
 ///
 /// Batch means over spans see how deliveries vary, and not how the arrivals behind them do over longer times. The interval
@@ -176,7 +176,7 @@ pub fn carried(setup: &Setup, metered: &Metered, entries: &[usize], capacity: f6
     Some((mean, half.max(NORMAL * libm::sqrt(variance / time) / capacity)))
 }
 
-/// Span by span, bytes a second over a capacity in bits a second.
+/// Span by span, bytes per second over a capacity in bits per second.
 fn loads(metered: &Metered, capacity: f64, bytes: impl Fn(usize) -> u64) -> Option<Vec<f64>> {
     if metered.delivered.len() as u64 != SPANS || capacity <= 0.0 {
         return None;

@@ -1,4 +1,4 @@
-//! Prototypes that a scenario names: each must have been handed in, and gives the values that the scenario
+//! Prototypes that a scenario names: each must have been given, and gives the values that the scenario
 //! leaves to it.
 //!
 //! These values are put into the scenario, like the points of a file, so that the record of a run is

@@ -24,7 +24,7 @@ pub struct Segment {
     pub start: u64,
     /// The slot after the last one.
     pub end: u64,
-    /// Packets a slot.
+    /// Packets per slot.
     pub share: f64,
 }
 

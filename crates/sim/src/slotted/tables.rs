@@ -4,7 +4,7 @@ use super::{NO_DEADLINE, Outcome, Record, Segment};
 use crate::records::{Column, Definition, Table, Values, define};
 
 define! {
-    /// A row a flow: in order of their end, then those that were there at the end of the run.
+    /// A row per flow: in order of their end, then those that were there at the end of the run.
     slotted_flows {
         set "u32" "" "Number of the independent set; 0 unless generation is sets."
         flow "u32" "" "Number of the flow, in order of arrival over all sets."

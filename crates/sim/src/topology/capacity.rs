@@ -10,7 +10,7 @@ use crate::units::Rate;
 /// The bisection bandwidth by a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bisection {
-    /// Bits a second over the cut, in one direction.
+    /// Bits per second over the cut, in one direction.
     pub bps: u128,
     /// The formula, and where it comes from.
     pub formula: &'static str,

@@ -13,7 +13,7 @@ use crate::random::{Purpose, Stream};
 /// Random starts besides the two by number.
 const RANDOM_STARTS: u64 = 6;
 
-/// Capacity of the best balanced cut found, in bits a second one way.
+/// Capacity of the best balanced cut found, in bits per second one way.
 ///
 /// Halves differ by at most one host. Always the same for the same fabric.
 pub fn best_cut(fabric: &Fabric) -> u128 {

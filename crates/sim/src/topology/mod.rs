@@ -116,7 +116,7 @@ pub struct Node {
 pub struct Link {
     pub from: NodeId,
     pub to: NodeId,
-    /// Bits a second.
+    /// Bits per second.
     pub rate: Rate,
     pub delay: Time,
 }

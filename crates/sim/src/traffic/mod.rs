@@ -116,7 +116,7 @@ pub struct EntrySummary {
     pub mean_size_bytes: Option<f64>,
     /// Payload offered a second over the capacity of the hosts that the matrix loads; only for Poisson arrivals.
     pub offered_load: Option<f64>,
-    /// The same in bits a second.
+    /// The same in bits per second.
     #[serde(skip)]
     pub offered_bps: Option<f64>,
     /// The load of the flows drawn: the bytes of those that start in the measuring window over its length; where the whole run

@@ -6,7 +6,7 @@ use crate::units::Rate;
 
 /// The rate that a host can send at, over all its ports.
 pub struct HostPorts {
-    /// For each host the sum of its ports' rates, in bits a second.
+    /// For each host the sum of its ports' rates, in bits per second.
     pub capacity: Vec<f64>,
     /// For each host the rate of its fastest port.
     pub(super) fastest: Vec<Rate>,
@@ -25,14 +25,14 @@ impl HostPorts {
         ports
     }
 
-    /// Flows a second of an entry with these sources that would be load 1; 0 if it offers none.
+    /// Flows per second of an entry with these sources that would be load 1; 0 if it offers none.
     pub fn full(&self, entry: &Demand, sources: &[u32]) -> f64 {
         let Some(product) = entry.workload.offers() else { return 0.0 };
         let hosts = self.capacity.len() as u32;
         product.full(self.sum(&entry.workload.loaded(&entry.name, sources, hosts)))
     }
 
-    /// The rate that so many hosts can send at together, in bits a second.
+    /// The rate that so many hosts can send at together, in bits per second.
     pub fn sum(&self, hosts: &[u32]) -> f64 {
         hosts.iter().map(|&host| self.capacity[host as usize]).sum()
     }

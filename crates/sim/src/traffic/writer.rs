@@ -42,11 +42,11 @@ pub struct Writer<'a> {
 pub struct Load {
     /// Payload offered a second over the capacity.
     pub offered: Option<f64>,
-    /// The same in bits a second.
+    /// The same in bits per second.
     pub bps: Option<f64>,
     /// The same of the flows drawn.
     pub realised: Option<f64>,
-    /// The capacity in bits a second.
+    /// The capacity in bits per second.
     pub capacity: f64,
     /// The variance of the bits that arrive in a second.
     pub variance: f64,

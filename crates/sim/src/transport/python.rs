@@ -101,7 +101,7 @@ impl Settings for PythonTransport {
 /// Timers of an endpoint, by their kinds.
 pub const TIMERS: usize = 8;
 
-/// A class that was handed in.
+/// A class that was given.
 pub trait Prototype: Factory {
     /// Its objects: one for each host, made at the host's first event.
     fn start(&self, config: &PythonTransport) -> Box<dyn Objects>;

@@ -20,7 +20,7 @@ use flowyard_sim::units::Rate;
 
 const GBPS: u64 = 1_000_000_000;
 
-/// Bits a second from the hosts in the set to the other hosts.
+/// Bits per second from the hosts in the set to the other hosts.
 fn least_cut(fabric: &Fabric, set: u32) -> u64 {
     let inside = |node: usize| node < fabric.hosts as usize && set & 1 << node != 0;
     let outside = |node: usize| node < fabric.hosts as usize && set & 1 << node == 0;

@@ -52,7 +52,7 @@ fn pairs(flows: &[Flow]) -> Vec<(u32, u32)> {
 #[test]
 fn poisson_gaps_are_exponential() {
     let fabric = fabric();
-    // 0.6 of 128 ports of 10 Gbps in flows of 100,000 bytes: 960,000 flows a second.
+    // 0.6 of 128 ports of 10 Gbps in flows of 100,000 bytes: 960,000 flows per second.
     let by_load = Demand { flows: Some(20_000), ..entry("flows", load(0.6), UniformMatrix {}) };
     let by_rate = Poisson { rate: Some(960_000.0), start: Time::from_us(7), ..Poisson::default() };
     let by_rate = Demand { flows: Some(20_000), ..entry("flows", by_rate, UniformMatrix {}) };

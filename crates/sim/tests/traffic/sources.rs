@@ -316,7 +316,7 @@ fn sources_that_make_no_sense_are_refused() {
 
 #[test]
 fn poisson_arrivals_end_at_a_time() {
-    // 0.6 of 16 ports of 10 Gbps in flows of 100,000 bytes: 120,000 flows a second.
+    // 0.6 of 16 ports of 10 Gbps in flows of 100,000 bytes: 120,000 flows per second.
     let end = Time(200_000_000_000);
     let traffic = build(&[entry("a", until(0.6, end), UniformMatrix {}, None)], 16, 1);
     let starts: Vec<f64> = traffic.flows.iter().map(|flow| flow.start.seconds()).collect();

@@ -95,7 +95,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
     }
 
-    /// Whether a flow has begun here and not ended, of those that the run waits for.
+    /// Whether a flow is active here, of those that the run waits for.
     pub(in crate::engine) fn has_open_flows(&self) -> bool {
         self.flows_done < self.begun
     }

@@ -39,7 +39,7 @@ pub trait Process {
         None
     }
 
-    /// Flows a second over all sources, where `full` would be load 1; none if arrivals have no rate.
+    /// Flows per second over all sources, where `full` would be load 1; none if arrivals have no rate.
     fn rate(&self, full: f64) -> Option<f64> {
         let _ = full;
         None

@@ -37,12 +37,12 @@ pub struct Product {
 }
 
 impl Product {
-    /// Flows a second that would be load 1 of hosts that can send so many bits a second together.
+    /// Flows per second that would be load 1 of hosts that can send so many bits per second together.
     pub fn full(&self, capacity: f64) -> f64 {
         capacity / (8.0 * self.sizes.mean())
     }
 
-    /// The capacity that its load is a share of, in bits a second.
+    /// The capacity that its load is a share of, in bits per second.
     fn capacity(&self, name: &str, ranks: &[u32], hosts: u32, ports: &HostPorts) -> f64 {
         ports.sum(&self.loaded(name, ranks, hosts))
     }
@@ -279,7 +279,7 @@ impl Workload for Product {
 }
 
 /// Bytes of the flows that start in the window over its length, or of all flows but the last from the first start to the
-/// last; over the capacity in bits a second.
+/// last; over the capacity in bits per second.
 fn realised_load(flows: &[Flow], capacity: f64, window: &Window) -> Option<f64> {
     if window.ends() {
         let own = flows.iter().filter(|flow| window.has(flow.start));

@@ -15,7 +15,7 @@ pub(super) struct Survey<'a> {
     routes: &'a Routes,
     /// By node, the links that leave it, ascending.
     ports: Vec<Vec<LinkId>>,
-    /// Bits a second of all hosts' links.
+    /// Bits per second of all hosts' links.
     host_rate: u64,
     /// Nodes that are below the stage that is looked at, or belong to another one that has been.
     below: Vec<bool>,

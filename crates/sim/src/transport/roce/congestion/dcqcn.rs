@@ -73,7 +73,7 @@ impl Settings for DcqcnControl {
 #[derive(Clone, Debug)]
 pub struct Model {
     config: DcqcnControl,
-    /// The port's rate, in bits a second.
+    /// The port's rate, in bits per second.
     line: f64,
     /// The flow's current rate.
     current: f64,
@@ -111,7 +111,7 @@ impl Model {
         }
     }
 
-    /// The current rate in bits a second, as of the last event.
+    /// The current rate in bits per second, as of the last event.
     pub fn current(&self) -> f64 {
         self.current
     }

@@ -130,7 +130,7 @@ pub enum Loss {
 
 /// A congestion control over RoCE: the part that a researcher writes.
 ///
-/// Rates are in bits a second on the wire, headers included; windows, and the bytes of an [`Ack`], are payload.
+/// Rates are in bits per second on the wire, headers included; windows, and the bytes of an [`Ack`], are payload.
 pub trait Control {
     /// The rate of the host's port has changed: faults change it.
     fn on_line(&mut self, line: Rate) {
@@ -185,7 +185,7 @@ pub trait Begin: Control {
     fn begin(control: &RateControl, line: Rate) -> Self;
 }
 
-/// Time at that rate, in bits a second, from one packet of so many bytes to the next.
+/// Time at that rate, in bits per second, from one packet of so many bytes to the next.
 #[inline]
 pub fn gap(rate: f64, bytes: u32) -> Time {
     debug_assert!(rate > 0.0, "a rate of {rate} sends nothing");

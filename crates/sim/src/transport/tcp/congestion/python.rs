@@ -51,7 +51,7 @@ impl Settings for PythonControl {
     }
 }
 
-/// A class that was handed in.
+/// A class that was given.
 pub trait Prototype: Factory {
     /// The object of a connection that starts.
     fn start(&self, settings: &Map<String, Value>) -> Box<dyn Connection>;
