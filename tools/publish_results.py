@@ -201,8 +201,7 @@ def table() -> str:
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for paper, entries, _ in published():
-        name = f"[{paper.id}](#{paper.id.lower()}): {paper.register.title}"
-        rows.append(f"| {name} | {_counts(verdicts.summary(entries))} |")
+        rows.append(f"| [{paper.id}](#{paper.id.lower()}) | {_counts(verdicts.summary(entries))} |")
     rows.append(f"| all | {_counts(total())} |")
     return "\n".join([*rows, "", *_of_the_register()])
 
@@ -321,6 +320,8 @@ def page(engine: str) -> str:
         "as CSV, from which its verdicts follow ([method](../papers.md), [metrics](../metrics.md),",
         "[slotted link](../slotted.md)).",
         "`make docs` draws the pictures, `flowyard paper show NDP-F6 -o out/pictures` those of one figure.",
+        "",
+        *(f"- {paper.id}: {paper.register.title}" for paper, _, _ in published()),
         "",
         table(),
         "",

@@ -7,8 +7,9 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!tables.length || !title) return;
   const rows = tables.flatMap((table) => [...table.tBodies[0].rows]);
   for (const row of rows) row.classList.add(row.cells[1].textContent.trim().startsWith("FAIL") ? "fails" : "passes");
-  for (const section of document.querySelectorAll("article section section"))
-    if (section.querySelector("tr.passes") && !section.querySelector("tr.fails")) section.classList.add("holds");
+  // Those of figures.
+  for (const section of document.querySelectorAll("article section section section"))
+    if (!section.querySelector("tr.fails")) section.classList.add("holds");
   for (const table of tables) table.classList.add("claims");
   title.insertAdjacentHTML(
     "afterend",

@@ -788,7 +788,7 @@ class PythonBalancer(Model):
     _tag = "python"
 
     name: str
-    """The name under which its class is handed in; from a file, the name of the class."""
+    """Name of its class, as given to flowyard.run; from a file (--prototype), the name in the file."""
 
     settings: Mapping[str, Any] | None = None
     """Arguments of the class, by their names, with which its object is made."""
@@ -982,7 +982,7 @@ class Cdf(Model):
     """Points [size in bytes, percent of flows that are no larger], both ascending, the last percent 100."""
 
     file: str | None = None
-    """In place of points: a text file with a size and a cumulative share a line, as seen from the
+    """In place of points: a text file with a size and a cumulative share per line, relative to the
     scenario's folder.
     """
 
@@ -1288,8 +1288,8 @@ class Tcp(Model):
     """Send a new segment on each of the first two duplicate acknowledgements (RFC 3042)."""
 
     delayed_ack: int = 2
-    """Full segments to an acknowledgement at most: 2 is RFC 5681's delayed ACK, 1 switches it off. Under
-    swift it is 1 in any case. At least 1, at most 1000.
+    """Largest number of full segments per acknowledgement: 2 is RFC 5681's delayed ACK, 1 switches it off.
+    Under swift it is 1 in any case. At least 1, at most 1000.
     """
 
     delayed_ack_timeout: str | None = None
@@ -1320,8 +1320,8 @@ class Tcp(Model):
     """Clock granularity G of RFC 6298. A time, such as "10us", at most 10s."""
 
     timestamps: bool = False
-    """Take a round-trip sample from every acknowledgement (RFC 7323) rather than from one segment a round
-    trip.
+    """Take a round-trip sample from every acknowledgement (RFC 7323) rather than from one segment per
+    round trip.
     """
 
     loss_halves: Halves = "flight"
@@ -1505,7 +1505,7 @@ class Swift(Model):
     """Window in segments at which flow scaling adds nothing (htsim: 100). At least 1e-06, at most 1000000."""
 
     ai: float = 1.0
-    """Additive increase in segments a round trip (htsim: 1). At least 1e-06, at most 1000."""
+    """Additive increase in segments per round trip (htsim: 1). At least 1e-06, at most 1000."""
 
     beta: float = 0.8
     """Share of the excess delay by which the window is lowered (htsim: 0.8). At least 1e-06, at most 1."""
@@ -1536,7 +1536,7 @@ class PythonControl(Model):
     _tag = "python"
 
     name: str
-    """The name under which its class is handed in; from a file, the name of the class."""
+    """Name of its class, as given to flowyard.run; from a file (--prototype), the name in the file."""
 
     settings: Mapping[str, Any] | None = None
     """Arguments of the class, by their names, with which each connection's object is made."""
@@ -2446,7 +2446,7 @@ class PythonTransport(Model):
     _tag = "python"
 
     name: str
-    """The name under which its class is handed in; from a file, the name of the class."""
+    """Name of its class, as given to flowyard.run; from a file (--prototype), the name in the file."""
 
     settings: Mapping[str, Any] | None = None
     """Arguments of the class, by their names, with which each host's object is made."""
@@ -2886,7 +2886,7 @@ class PythonQueue(Model):
     _tag = "python"
 
     name: str
-    """The name under which its class is handed in; from a file, the name of the class."""
+    """Name of its class, as given to flowyard.run; from a file (--prototype), the name in the file."""
 
     settings: Mapping[str, Any] | None = None
     """Arguments of the class, by their names, with which each port's object is made."""
@@ -3405,7 +3405,7 @@ class Entry(Model):
 
     background: bool = False
     """Whether the run ends without waiting for these flows: they never count as unfinished, and the run
-    ends one smallest delay between two hosts after the last other flow.
+    ends just after the last other flow, by the smallest delay between two hosts.
     """
 
     priority: int = 0
@@ -3456,7 +3456,7 @@ class Poisson(Model):
     _tag = "poisson"
 
     load: float | None = None
-    """Payload offered a second over the summed rate of the links of the hosts that `of` names. At least
+    """Payload offered per second, over the summed rate of the links of the hosts that `of` names. At least
     1e-09, at most 1000.0.
     """
 
@@ -3466,7 +3466,7 @@ class Poisson(Model):
     """
 
     rate: float | None = None
-    """Flows a second over all sources. At least 1e-06, at most 1000000000000.0."""
+    """Flows per second over all sources. At least 1e-06, at most 1000000000000.0."""
 
     start: str = "0ps"
     """When the process begins: the first flow starts one gap later. A time, such as "10us"."""
@@ -3562,8 +3562,8 @@ class Blocks(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class OnOff(Model):
-    """One flow at a time for each source of the matrix: when its sender is done, the source idles a
-    geometric number of slots, starting the next flow in each with `probability`.
+    """One flow at a time for each source of the matrix: once its flow has ended, the source starts the
+    next one in each slot with `probability`.
 
     With probability 1 and no slot a source is never idle: as soon as a flow ends, the next one starts.
     A source goes through its destinations in a round of the matrix repeatedly; with `matrix.uniform`
@@ -3846,7 +3846,7 @@ class List(Wrapped):
 
 @dataclass(frozen=True)
 class PaceRate(Wrapped):
-    """Evenly spaced: this many bits a second on the wire."""
+    """Evenly spaced: at this rate on the wire."""
 
     _tag = "rate"
 

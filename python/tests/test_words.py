@@ -41,7 +41,7 @@ IDIOMS = {
     r"\bremember(?:s|ed)?\b": "keeps, stores, records",
     rf"\b(?:{EACH}) an? {UNITS}\b": "per: one row per run",
     r"\b(?:bits|bytes|flows|packets|packet-hops) a second\b": "per second",
-    r"\bpackets an? (?:flow|slot|port)\b": "per flow, per slot, per port",
+    r"\bpackets an? (?:flow|port)\b": "per flow, per port",
     r"\b(?:ECMP|balanced|balancing) by (?:flow|packet)\b": "per-flow ECMP, per-packet ECMP",
     r"\bcannot be had\b": "cannot be obtained, cannot hold",
     r"\bcount(?:s|ed)? apart\b": "counted separately",

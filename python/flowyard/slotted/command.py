@@ -100,7 +100,7 @@ def _flows_table(results: dict[str, slotted.Result]) -> TextTable:
         due = "-" if flow["deadline"] is None else str(flow["arrival_slot"] + flow["deadline"])
         rows.append([f"f{flow['flow']}", str(flow["arrival_slot"]), str(flow["size"]), due, *ends])
     more = f"; the first {SHOWN} of {len(first)} flows" if len(first) > SHOWN else ""
-    title = f"Slot at whose end each flow left; in brackets: without being done{more}"
+    title = f"Number of slots after which each flow left; in brackets: incomplete flows{more}"
     return TextTable(title, ("flow", "arrival", "size", "due", *tables), rows)
 
 
@@ -130,6 +130,6 @@ def _summary_table(results: dict[str, slotted.Result]) -> TextTable:
         "mean FCT (slots)",
         "slots",
         "link busy",
-        "of it wasted",
+        "wasted",
     )
-    return TextTable("Flows that have come and gone", header, rows)
+    return TextTable("Flows that have left", header, rows)

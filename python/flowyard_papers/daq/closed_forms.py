@@ -136,7 +136,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="DAQ-CF",
-    title="What follows from the parameters",
+    title="Consequences of the parameters",
     tables=tables,
     claims={
         "DAQ-F3.f": _peak_is_the_ceiling,

@@ -97,7 +97,7 @@ def _cell(x: int, y: int, colour: str) -> "Rectangle":
 
 FIGURE = Figure(
     id="DAQ-MAP",
-    title="Which scheme for which slack and load (ours)",
+    title="Best scheme by slack and load (ours)",
     plans=plans,
     tables=tables,
     claims={},

@@ -230,7 +230,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="DAQ-F1",
-    title="What a port of DAQ does with each packet",
+    title="Treatment of each packet at a port of DAQ",
     plans=plans,
     tables=tables,
     claims={

@@ -218,7 +218,7 @@ _DAQS = (*readings.BY_DEADLINES, *readings.OF_DAQ)
 
 FIGURE = Figure(
     id="DAQ-F5",
-    title="Senders at 99 % application throughput",
+    title="Senders with 99 % of deadlines met",
     plans=plans,
     tables=tables,
     claims={

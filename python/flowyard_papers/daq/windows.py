@@ -91,7 +91,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="DAQ-A2.c",
-    title="By how much windows are cut",
+    title="Cuts of windows",
     plans=plans,
     tables=tables,
     claims={"DAQ-A2.c": _halved_or_quartered},

@@ -201,7 +201,7 @@ def _draw_grid(axes: "Axes", grid: pl.DataFrame) -> None:
 
 FIGURE = Figure(
     id="LIT-OUTCAST",
-    title="Incast and outcast: who gets how much",
+    title="Incast and outcast: shares of the senders",
     plans=plans,
     tables=tables,
     claims={

@@ -137,7 +137,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="PEQ-P13",
-    title="What a slot costs under PEQ and PDQ",
+    title="Cost of a slot under PEQ and PDQ",
     tables=tables,
     claims={"PEQ-P13": _complexity},
     draw=draw,

@@ -185,7 +185,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="PEQ-F1.9",
-    title="What generators draw: uniform, normal and exponential (figures 1.9 to 1.13)",
+    title="Generated sizes and deadlines: uniform, normal and exponential (figures 1.9 to 1.13)",
     tables=tables,
     claims={"PEQ-F1.9.a": _uniform, "PEQ-F1.10.a": _within_deviations, "PEQ-F1.13.a": _exponential},
     draw=draw,

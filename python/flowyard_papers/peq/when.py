@@ -172,7 +172,7 @@ _LABELS = {
 
 FIGURE = Figure(
     id="PEQ-WHEN",
-    title="When PEQ beats PDQ, and when not (ours)",
+    title="Conditions under which PEQ beats PDQ (ours)",
     plans=plans,
     tables=tables,
     claims={},

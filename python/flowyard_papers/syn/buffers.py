@@ -208,7 +208,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="SYN-F7-9",
-    title="What waits at servers, leaves and spines at load 0.8",
+    title="Queues at servers, leaves and spines at load 0.8",
     plans=plans,
     tables=tables,
     claims={

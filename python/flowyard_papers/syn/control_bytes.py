@@ -138,7 +138,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="SYN-P16",
-    title="What control sends",
+    title="Bytes of control messages",
     plans=plans,
     tables=tables,
     claims={"SYN-P16": _silent},

@@ -122,7 +122,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="SYN-COST",
-    title="What a slot and an update take, by the number of servers (ours, measured)",
+    title="Time of a slot and of an update, by the number of servers (ours, measured)",
     plans=plans,
     tables=tables,
     claims={},

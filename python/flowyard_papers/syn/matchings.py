@@ -166,7 +166,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="SYN-P2",
-    title="What the controllers decide, slot by slot and update by update",
+    title="Decisions of the controllers, slot by slot and update by update",
     plans=plans,
     tables=tables,
     claims={"SYN-P2": _matchings, "SYN-P4": _rates, "SYN-P13": _queues},

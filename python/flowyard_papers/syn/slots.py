@@ -134,7 +134,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="SYN-P10",
-    title="How well slots are filled, by their length",
+    title="Filled share of slots, by their length",
     plans=plans,
     tables=tables,
     claims={"SYN-P10": _monotone},

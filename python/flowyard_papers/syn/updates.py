@@ -150,7 +150,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="SYN-P7",
-    title="How often the controllers decide",
+    title="Rates of the controllers' decisions",
     plans=plans,
     tables=tables,
     claims={"SYN-F2.a": _acts_on_changes, "SYN-P7": _fewer_updates},

@@ -96,7 +96,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="SYN-P14",
-    title="What flows wait at their servers under SYN",
+    title="Waiting times at servers under SYN",
     plans=plans,
     tables=tables,
     claims={"SYN-P14": _dominate},
