@@ -352,7 +352,7 @@ def command_line() -> str:
     """Every verb with its options."""
     lines = [
         "# Command line",
-        "`flowyard` stands for `.venv/bin/flowyard` in the folder of the repository. What went wrong is told by the"
+        "`flowyard` stands for `.venv/bin/flowyard` in the folder of the repository. The kind of a failure is in the"
         " exit code: [exit codes](exit-codes.md).",
     ]
     for words, parser in verbs("flowyard", cli.parser()):
@@ -360,7 +360,7 @@ def command_line() -> str:
         lines.append((parser.description or "") + ("" if words != "flowyard" else f"\n\n{parser.epilog}"))
         options = [option(action) for action in parser._actions if shown(action)]
         if options:
-            lines.append(table(("", "", "what it does"), options))
+            lines.append(table(("", "", "meaning"), options))
     return "\n\n".join(line for line in lines if line) + "\n"
 
 
@@ -379,7 +379,7 @@ def shown(action: argparse.Action) -> bool:
 
 
 def option(action: argparse.Action) -> tuple[str, str, str]:
-    """An option, its value, and what it does."""
+    """An option, its value and its meaning."""
     value = action.metavar or ("|".join(action.choices) if action.choices else "")
     repeated = {"+": " ...", "*": " ..."}.get(str(action.nargs), "")
     name = ", ".join(f"`{name}`" for name in action.option_strings)

@@ -66,5 +66,5 @@ CASES = [
     Case("racs-rack", 10, k=8, limit=4.0, rounds=3),
 ]
 
-# Nanoseconds a packet-hop of the second case, over those of the first: the limit, and the guard until it is met.
+# Nanoseconds per packet-hop of the second case, over those of the first: the limit, and the guard until it is met.
 GROWTH = ("ndp-permutation-k8", "ndp-permutation-k32", 3.0, 3.6)

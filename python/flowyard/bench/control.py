@@ -100,7 +100,7 @@ def checks(figures: Mapping[str, Any]) -> list[Check]:
     }
     found = []
     for name, (what, limit) in decisions.items():
-        packets = f"{name.upper()}, 120 servers, load 0.8, a packet-hop without the controller"
+        packets = f"{name.upper()}, 120 servers, load 0.8, per packet-hop without the controller"
         peak = figures["peak_memory_bytes"][name] / GIB
         found += [
             Check(

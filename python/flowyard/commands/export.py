@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a new file; default SCENARIO with the suffix of the format, such as .cm",
     )
-    parser.add_argument("--entry", metavar="NAME", help="the traffic entry whose sizes a CDF has")
+    parser.add_argument("--entry", metavar="NAME", help="for a CDF, the traffic entry with the flow sizes")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -56,7 +56,7 @@ _OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
     (
         "columns",
         {"action": "append", "metavar": "NAMES"},
-        "what the columns of a table without names are, such as src,dst,size,start_us or a,b,rate,delay_ns",
+        "columns of a table whose first line does not name them, such as src,dst,size,start_us or a,b,rate,delay_ns",
     ),
     ("start-unit", {"choices": ("ps", "ns", "us", "ms", "s")}, "unit of starts without one; of a .cm file ps or us"),
     ("routes", {"type": Path, "metavar": "FILE"}, "the paths of the flows"),

@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=options.positive,
         metavar="N",
-        help="most threads of one run: large runs that are fewer than the processors share these; the results are the "
+        help="at most N threads for each run, where large runs are fewer than the processors; the results are the "
         "same",
     )
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""DCTCP with 2 to 20 long flows over one port: queue and alpha against section 3.3 of its paper, and who gets how much.
+"""DCTCP with 2 to 20 long flows over one port: queue and alpha against section 3.3 of its paper, and shares of flows.
 
 Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010. In their model N windows move in step. Each is
 W = (C RTT + K) / N packets when the port reaches its threshold K, grows by one more in the round trip that it takes to

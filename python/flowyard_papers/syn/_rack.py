@@ -253,8 +253,8 @@ def look(system: str) -> dict[str, Any]:
 ASSUMED = (
     "0.5 us per link; each packet has 38 B of preamble, header, check sequence and gap, so that SYN's slot is 1538 B, "
     "12.304 us. Flows are whole packets: the fewest whose lengths reach the size.",
-    "Load is the bytes of the offered IP packets over the rate of a server's link; 1 Gbps is full at 0.975 with packets "
-    "of 1500 B.",
+    "Load is the bytes of the offered IP packets over the rate of a server's link; 1 Gbps is full at 0.975 with "
+    "packets of 1500 B.",
     "ASY: R is 1 for each non-empty queue; 20 rounds, scaled up as well as down, then remaining capacity is allocated. "
     "SYN is MMF where no policy is named; ties are random. The first packet of a queue is that of its oldest flow.",
 )
