@@ -45,9 +45,6 @@ linkcheck_ignore = [re.escape(FORGE) + ".*"]
 linkcheck_timeout = 20
 linkcheck_workers = 4
 
-# Letters of a page that the search has for excerpts.
-EXCERPT = 60_000
-
 # The menu of the site, by the page that carries a part of it: a forge would show it as text, so that it is kept apart.
 MENUS = {
     "docs/index": "contents",
@@ -101,7 +98,7 @@ def write_excerpts(app: "Sphinx", error: Exception | None) -> None:
     if error or app.builder.name != "html":
         return
     texts = {
-        name: re.sub(r"<[^>]+>", " ", app.env.get_doctree(name).astext())[:EXCERPT]
+        name: re.sub(r"<[^>]+>", " ", app.env.get_doctree(name).astext())
         for name in sorted(app.env.found_docs)
     }
     script = f"window.EXCERPTS = {json.dumps(texts, ensure_ascii=False)};\n"

@@ -5,7 +5,9 @@ if (location.protocol === "file:" && location.pathname.endsWith("/search.html"))
   const fetchPage = window.fetch;
   window.fetch = (address, ...rest) => {
     const path = decodeURI(String(address).split("#")[0]);
-    const page = Object.keys(window.EXCERPTS ?? {}).find((name) => path.endsWith(`${name}.html`));
+    // The longest name: README is the end of docs/results/README.
+    const pages = Object.keys(window.EXCERPTS ?? {}).filter((name) => path.endsWith(`/${name}.html`));
+    const page = pages.sort((one, other) => other.length - one.length)[0];
     if (!page) return fetchPage(address, ...rest);
     const main = document.createElement("div");
     main.setAttribute("role", "main");
