@@ -39,7 +39,7 @@ FORMATS = {
     "hpcc-topology": Format("network", "any network, error rates", (*_UNITS, "transport"), "yes"),
     "graphml": Format("network", "any network", _GRAPH, "yes"),
     "gml": Format("network", "any network", _GRAPH),
-    "cable-table": Format("network", "any network, a cable a line", ("columns", *_GRAPH)),
+    "cable-table": Format("network", "any network, one cable per line", ("columns", *_GRAPH)),
     "containerlab": Format("network", "nodes and links of a lab, in YAML", _GRAPH),
     "htsim-cm": Format(
         "flows", "flows, triggers, failures", ("start_unit", "routes", *_FOR_FLOWS, *_HTSIM), "yes, without failures"
