@@ -119,7 +119,7 @@ class Scenario:
     def overview(self) -> str:
         """All parts of a scenario, and those that are single values."""
         lines = [
-            "# Scenario",
+            "# Scenario: fields",
             description_of(self.root),
             "A scenario is a TOML or JSON file, or the same as data in Python. `flowyard check FILE` says all that is"
             " wrong with one; [scenario.schema.json](../../schema/scenario.schema.json) is the JSON Schema from which"
@@ -135,7 +135,8 @@ class Scenario:
         title = PAGES.get(part, ("", part.capitalize()))[1]
         own = [name for name, of in self.owner.items() if of == part]
         members = {name for union in own for _, name in self.members(union)}
-        lines = [f"# {title}"]
+        # The pages on members have the plain titles.
+        lines = [f"# {title}: fields"]
         for name in own:
             if name not in members:
                 top = name == own[0]

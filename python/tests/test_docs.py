@@ -268,6 +268,11 @@ def test_entries_of_the_menu_say_different_things() -> None:
         assert [entry for entry in kind if kind.count(entry) > 1] == []
 
 
+def test_pages_have_different_titles() -> None:
+    titles = [re.findall(r"^# (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)[0] for page in PAGES]
+    assert [title for title in titles if titles.count(title) > 1] == []
+
+
 def test_the_reference_is_fresh() -> None:
     command = [sys.executable, str(ROOT / "tools" / "generate_reference.py"), "--check"]
     environment = os.environ | {"PYTHONWARNINGS": "ignore:flowyard is a debug build"}
