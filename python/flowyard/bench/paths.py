@@ -51,7 +51,9 @@ def one(balancer: str, overrides: Mapping[str, object] | None = None) -> dict[st
 def checks(figures: dict[str, float]) -> list[Check]:
     """Targets."""
     return [
-        Check(11, "TCP permutation, k = 16, paths by nix, per packet-hop", "x per-flow", figures["ratio"], 1.1),
+        Check(
+            11, "TCP permutation, k = 16, paths by nix, per packet-hop", "x per-flow", figures["ratio"], 1.1
+        ),
         Check(11, "drawing the paths of this permutation, both ways", "ms", figures["drawing_ms"], 50),
         Check(11, "a path in the table", "bytes", figures["bytes_per_path"], 128),
     ]

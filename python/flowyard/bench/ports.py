@@ -77,7 +77,9 @@ def checks(figures: Mapping[str, Any]) -> list[Check]:
     growth, port, flow = (figures[key] for key in ("growth", "bytes_per_port", "bytes_per_flow"))
     return [
         *(
-            Check(12, f"{name}, {MANY:,} flows at a port, per packet-hop", f"x {FEW} flows", growth[name], 2.0)
+            Check(
+                12, f"{name}, {MANY:,} flows at a port, per packet-hop", f"x {FEW} flows", growth[name], 2.0
+            )
             for name in TIMED
         ),
         *(Check(12, f"{name}, its agent at a port", "bytes", port[name], PORT_LIMIT) for name in AGENTS),
