@@ -243,6 +243,8 @@ def test_the_patterns_for_code(text: str, count: int) -> None:
         ("| field | What it is |", 1),
         ("What does a run cost?", 0),
         ("It stores what a port has queued.", 0),
+        ("One row a run, 5 packets a second, ECMP by flow, 3 ms in the mean.", 4),
+        ("One row per run in the mean time of a packet. The runs a sweep has.", 0),
     ],
 )
 def test_the_patterns_find_what_they_should(text: str, count: int) -> None:
