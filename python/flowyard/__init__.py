@@ -5,6 +5,7 @@ import flowyard as fy
 result = fy.run("web-search-ndp")             # or a file's path, or fy.Scenario(...)
 result.flows                                  # any Arrow consumer: polars, pandas, duckdb, pyarrow
 fy.sweep("my-sweep.toml", "out/my").means     # many runs: means over replicas, with intervals
+fy.compare("web.toml", ["ndp", "tcp"], "out/two")  # transports side by side, with the same flows
 fy.transports, fy.queues, fy.topologies, ...  # what there is, by its kind: fy.queues.Ndp()
 """
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from flowyard.sweeps import Axis as Axis
     from flowyard.sweeps import Plan as Plan
     from flowyard.sweeps import Sweep as Sweep
+    from flowyard.sweeps import compare as compare
     from flowyard.sweeps import sweep as sweep
     from flowyard.sweeps.open_folder import open as open  # noqa: A004
     from flowyard.table import Table as Table
@@ -52,6 +54,7 @@ _HOME = {
     "Result": "flowyard.results",
     "Sweep": "flowyard.sweeps",
     "check": "flowyard.results",
+    "compare": "flowyard.sweeps",
     "explain": "flowyard.results",
     "open": "flowyard.sweeps.open_folder",
     "open_run": "flowyard.results",

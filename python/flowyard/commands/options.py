@@ -93,6 +93,42 @@ def many_runs(parser: argparse.ArgumentParser, default: str) -> None:
     )
 
 
+def compared(text: str) -> tuple[str, list[Any]]:
+    """A field and values of it: FIELD=A,B, or A,B alone, which are transports."""
+    field, equals, listed = text.partition("=")
+    if not equals or set(field) & set("{[,"):
+        field, listed = "transport", text
+    values = [_value(piece) for piece in _pieces(listed)]
+    if len(values) < 2 or "" in values:
+        raise argparse.ArgumentTypeError(f"{text!r}: use two values or more, as in ndp,dctcp or queue=drop-tail,ecn")
+    return field.strip(), values
+
+
+def _pieces(listed: str) -> list[str]:
+    """Values between commas; those within brackets and quotes part nothing."""
+    pieces, depth, quoted = [""], 0, False
+    for letter in listed:
+        quoted ^= letter == '"'
+        depth += 0 if quoted else (letter in "{[") - (letter in "]}")
+        if letter == "," and not depth and not quoted:
+            pieces.append("")
+        else:
+            pieces[-1] += letter
+    return [piece.strip() for piece in pieces]
+
+
+def _value(piece: str) -> Any:
+    """A value as JSON, otherwise a text."""
+    import json
+
+    try:
+        return json.loads(piece)
+    except ValueError:
+        if piece.startswith(("{", "[", '"')):
+            raise argparse.ArgumentTypeError(f"{piece!r} is no JSON") from None
+        return piece
+
+
 def naming(option: Any, find: Callable[[], Iterable[str]]) -> None:
     """Lets the help of an option have names, as %(names)s."""
     option.names = _Names(find)

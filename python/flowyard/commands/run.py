@@ -1,11 +1,13 @@
 """`flowyard run`: a scenario to its end, its results in a folder, and what came of it on half a screen.
 
-With --replicas it is a sweep of one point: the scenario, several times with other random streams.
+With --replicas it is a sweep of one point: the scenario, several times with other random streams. With --compare it is a
+sweep over a few values of a field, whose runs stand side by side in one table and on one page.
 """
 
 import argparse
 import itertools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from flowyard.commands import options
@@ -23,7 +25,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="DIR",
-        help="a new folder, with --replicas also one to continue; default out/<scenario>-<n>",
+        help="a new folder, with --replicas or --compare also one to continue; default out/<scenario>-<n>",
+    )
+    parser.add_argument(
+        "--compare",
+        action="append",
+        default=[],
+        type=options.compared,
+        metavar="VALUES",
+        help="run it with several transports and the same flows, such as --compare ndp,dctcp,dcqcn, or at several values "
+        "of a field: --compare queue=drop-tail,ecn; prints one table and writes one report; repeated: every combination",
     )
     parser.add_argument(
         "--replicas",
@@ -43,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     from flowyard.terminal.progress import Display
 
     path = scenarios.find(arguments.scenario)
+    if arguments.compare:
+        return _compare(arguments, path)
     if arguments.replicas > 1:
         return _replicas(arguments, path)
     # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
@@ -97,7 +110,37 @@ def _replicas(arguments: argparse.Namespace, path: Path) -> int:
     return code
 
 
-def _free(name: str) -> Path:
-    """The first out/<name>-<n> that is not there."""
+def _compare(arguments: argparse.Namespace, path: Path) -> int:
+    """Runs missing runs of a comparison, prints them side by side and writes their report."""
+    from flowyard import sweeps
+    from flowyard.errors import NO_PROTOTYPES, UserError
+    from flowyard.report.sweep import page, side_by_side
+    from flowyard.sweeps.command import complain, exit_code
+    from flowyard.sweeps.comparison import comparison
+
+    if arguments.prototype:
+        raise UserError(f"--compare: {NO_PROTOTYPES}")
+    fields = dict(arguments.compare)
+    if len(fields) < len(arguments.compare):
+        raise UserError("--compare: a field is given twice; give all its values at once")
+    overrides = options.overrides(arguments)
+    plan = comparison(path, fields, set=overrides, replicas=arguments.replicas, name=path.stem)
+    folder = arguments.output or _free(path.stem, plan.continues)
+    for note in plan.notes:
+        print(note, file=sys.stderr)
+    tally = sweeps.execute(plan, folder, announce=lambda line: print(line, file=sys.stderr))
+    sweep = sweeps.Sweep(folder)
+    code = exit_code(tally, sweep)
+    report = None
+    if sweep.statuses and not tally.interrupted:
+        report = folder / "report.html"
+        page.write(folder, report)
+    side_by_side.tell(sweep, tally, report, as_json=arguments.json)
+    complain(tally)
+    return code
+
+
+def _free(name: str, continues: Callable[[Path], bool] = lambda _: False) -> Path:
+    """The first out/<name>-<n> that is not there, or that can be continued."""
     places = (Path("out") / f"{name}-{n}" for n in itertools.count(1))
-    return next(place for place in places if not place.exists())
+    return next(place for place in places if not place.exists() or continues(place))

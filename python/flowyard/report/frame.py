@@ -21,6 +21,7 @@ def render(
     styles: Sequence[str],
     specs: Mapping[str, charts.Spec] | None = None,
     sections: Sequence[Section] = (),
+    story: str = "",
     **variables: Any,
 ) -> str:
     """A page that extends frame.html.jinja, as HTML.
@@ -31,6 +32,7 @@ def render(
         styles: Style sheets, which it includes.
         specs: Vega-Lite data by the key of a chart, whose element is chart-<key>, besides those of sections.
         sections: Sections that it has as objects: their HTML and menus, by `sections`.
+        story: Sentences on the simulation, below the title.
         variables: What the template and those of sections show: at least title, notices, columns (of the widest
             table of facts), terms, meanings and made_from (the files).
     """
@@ -56,6 +58,7 @@ def render(
         style="\n".join(_text(name) for name in styles),
         script="\n".join(_text(name) for name in scripts),
         bundle=javascript.bundle() if drawn else "",
+        story=story,
         **variables,
     )
     return page

@@ -6,10 +6,10 @@ A run's key is a hash of what it computes: of its scenario with every default fi
 second call on the same folder therefore runs only what is missing, and never mixes what differs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowyard.errors import UserError
 from flowyard.forks import require_threads
@@ -23,7 +23,42 @@ from flowyard.terminal.interrupt import Deferred
 from flowyard.terminal.names import printable
 from flowyard.terminal.progress import Overall
 
-__all__ = ["Axis", "ModelPlan", "Plan", "Sweep", "execute", "sweep"]
+if TYPE_CHECKING:
+    from flowyard.model import Model
+
+__all__ = ["Axis", "ModelPlan", "Plan", "Sweep", "compare", "execute", "sweep"]
+
+
+def compare(
+    scenario: "str | PathLike[str] | Model | Mapping[str, Any]",
+    values: Sequence[Any] | Mapping[str, Sequence[Any]],
+    directory: str | PathLike[str],
+    *,
+    set: Mapping[str, Any] | None = None,  # noqa: A002
+    replicas: int = 1,
+    workers: int | None = None,
+) -> Sweep:
+    """Runs a scenario with several transports, or at several values of other fields, with the same flows.
+
+    Args:
+        scenario: A TOML or JSON file, the name of a packaged scenario, a Scenario, or plain data.
+        values: Transports, by name or as in scenarios: ["ndp", "dctcp", {"tcp": {"preset": "datacentre"}}]; or values by
+            the field, such as {"queue": ["drop-tail", "ecn"]}, of several fields every combination.
+        directory: A new folder, or that of an earlier call, which goes on.
+        set: Fields to change in every run; those of a transport, such as transport.tcp.preset, in runs that have it.
+        replicas: Repetitions with other random streams.
+        workers: Runs at a time; default one a processor.
+
+    Raises:
+        ScenarioError: The scenario cannot be run, or not with one of the transports.
+        UserError: There is less than two of some value, or the folder has other runs.
+        KeyboardInterrupt: Ctrl-C; the runs that were done are kept.
+    """
+    from flowyard.sweeps.comparison import comparison
+
+    fields = values if isinstance(values, Mapping) else {"transport": values}
+    plan = comparison(scenario, fields, set=set, replicas=replicas)
+    return sweep(plan, directory, workers=workers)
 
 
 def sweep(

@@ -107,7 +107,7 @@ class Axis:
             return list(self.labels)
         if self.scenarios:
             return [_scenario_name(scenario, self.name) for scenario in self.scenarios]
-        return _value_names(next(iter(self.set.values())), self.name)
+        return value_names(next(iter(self.set.values())), self.name)
 
     def place(self, index: int) -> tuple[dict[str, Any], Any]:
         """The fields to set at a place, and its base scenario or None."""
@@ -144,8 +144,7 @@ class Plan:
         problems += [
             f"axes: two have the name {name}" for name in sorted({n for n in names if names.count(n) > 1})
         ]
-        defined = results.explain()
-        taken = COLUMNS | {column["name"] for table in results.TABLES for column in defined[table]}
+        taken = _taken()
         problems += [
             f"axis {name}: the tables have a column of that name; call it {_another(name, taken | {*names})}"
             for name in names
@@ -316,6 +315,18 @@ def _not_metrics(names: Sequence[str]) -> list[str]:
 
 # What people mean by the name of a column.
 MEANT = {"transport": "protocol", "flows": "flow_count", "size_bytes": "size", "tag": "entry", "run": "case"}
+
+
+def free_name(name: str) -> str:
+    """The name of an axis: this one, or one near to it if it is the name of a column."""
+    taken = _taken()
+    return _another(name, taken) if name in taken else name
+
+
+def _taken() -> set[str]:
+    """Names of the columns of tables."""
+    defined = results.explain()
+    return COLUMNS | {column["name"] for table in results.TABLES for column in defined[table]}
 
 
 def _another(name: str, taken: Set[str]) -> str:
@@ -489,7 +500,7 @@ def _problems(wrong: Sequence[tuple[str, str]], points: int) -> str:
     return "\n".join([*said, *([f"and {len(left):,} more"] if left else [])])
 
 
-def _value_names(values: Sequence[Any], axis: str) -> list[Any]:
+def value_names(values: Sequence[Any], axis: str) -> list[Any]:
     """Labels of an axis's values: each variant's name, and its fields where several share one."""
     names = [_value_name(value, axis) for value in values]
     places: dict[str, list[int]] = {}

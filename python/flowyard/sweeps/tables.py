@@ -54,6 +54,8 @@ METRICS = (*COMPLETION, *DEADLINES, *LOADS, "goodput_bps", "end_ps", *COUNTERS, 
 # What tells groups of flows apart, in tables by group.
 ORDER = {name: place for place, name in enumerate([*(name for _, name in SIZE_GROUPS), ALL])}
 GROUPS = ("tag", "size_group", "size_above_bytes", "size_up_to_bytes")
+# Runs that a page shows side by side: as many as colours and dashes tell apart.
+MOST_SIDE_BY_SIDE = 24
 # Columns that a sweep's tables have besides the axes and those of flows and links.
 COLUMNS = {
     "run",
@@ -80,6 +82,7 @@ class Sweep(Displayed):
         replicas: Repetitions asked for.
         engine: The engine that made them.
         chosen: The metrics that the plan asks to be shown, of METRICS; empty if it leaves that open.
+        side_by_side: Whether the plan asks for a page of its points side by side.
         statuses: How each run ended that is done, by its key.
         damaged: What is wrong with each run that is there but not whole, by its key. It counts as not done.
     """
@@ -94,6 +97,7 @@ class Sweep(Displayed):
         self.axes: dict[str, list[Any]] = {axis["name"]: axis["values"] for axis in plan["axes"]}
         self.replicas = int(plan["replicas"])
         self.chosen: tuple[str, ...] = tuple(plan.get("metrics", ()))
+        self.side_by_side = bool(plan.get("side_by_side"))
         self.statuses: dict[str, str] = {}
         self.damaged: dict[str, str] = {}
         for key in dict.fromkeys(run["key"] for run in plan["runs"]):

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from flowyard.terminal.names import printable
@@ -20,7 +20,8 @@ LONGEST_WORD = 16
 class TextTable(NamedTuple):
     """A small table for people; the first columns (`left`) are aligned left, the others right.
 
-    With `words_last` the last column has words, which are aligned left and folded if they are long.
+    With `words_last` the last column has words, which are aligned left and folded if they are long. Cells in `bold`,
+    given by row and column, are bold where there are styles.
     """
 
     title: str
@@ -28,6 +29,7 @@ class TextTable(NamedTuple):
     rows: Sequence[Sequence[str]]
     left: int = 1
     words_last: bool = False
+    bold: Container[tuple[int, int]] = ()
 
     def column(self, i: int) -> list[str]:
         """The head and the cells of a column."""
@@ -52,6 +54,7 @@ def show(table: TextTable) -> None:
         return
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     # A title of the table's own would be folded to its width.
     _print(table.title)
@@ -60,8 +63,8 @@ def show(table: TextTable) -> None:
         for i, width in block.items():
             justify: Literal["left", "right"] = "left" if table.is_left(i) else "right"
             ruled.add_column(table.header[i], justify=justify, width=width, overflow="fold")
-        for row in table.rows:
-            ruled.add_row(*(row[i] for i in block))
+        for number, row in enumerate(table.rows):
+            ruled.add_row(*(Text(row[i], "bold" if (number, i) in table.bold else "") for i in block))
         _print(ruled)
 
 

@@ -72,7 +72,7 @@ def slowdown_distribution(runs: Sequence[Labelled]) -> Spec | None:
     return _distribution(runs, [run.measured["slowdown"] for run in runs], "ratio", "slowdown")
 
 
-def goodput_distribution(runs: Sequence[Run]) -> Spec | None:
+def goodput_distribution(runs: Sequence[Labelled]) -> Spec | None:
     """Share of completed flows with at most a goodput."""
     values = [flow_goodput(run.measured) for run in runs]
     return _distribution(runs, values, "rate", "goodput of a flow", "completed flows", [None] * len(runs))

@@ -38,8 +38,8 @@ class Figure:
         return [charts.dash(i, len(self.lines)) for i in range(len(self.lines))]
 
 
-def figures(runs: Sequence[Run]) -> list[Figure]:
-    """Completion and links: what every run has."""
+def figures(runs: Sequence[Run], curves: Sequence[charts.Labelled]) -> list[Figure]:
+    """Completion and links: what every run has; curves of completion may be of more flows than the runs'."""
     no_fct, no_slowdown = why(runs, reasons.no_fct), why(runs, reasons.no_slowdown)
     idle, no_queue = why(runs, reasons.no_link_used), why(runs, reasons.no_queue)
     dots = (
@@ -51,25 +51,25 @@ def figures(runs: Sequence[Run]) -> list[Figure]:
         Figure(
             "by-size", "size", "Slowdown by flow size",
             "Each run's flows, cut by size into tenths of equal number; a point stands at the largest of its tenth.",
-            charts.slowdown_by_size(runs), no_slowdown,
+            charts.slowdown_by_size(curves), no_slowdown,
         ),
     ]  # fmt: skip
     return [
         Figure(
             "fct", "fct", "Flow completion time",
             "Share of all flows that are complete within a time. A curve that ends below 100% has unfinished flows.",
-            charts.fct_distribution(runs), no_fct,
+            charts.fct_distribution(curves), no_fct,
         ),
         Figure(
             "slowdown", "slowdown", "Slowdown",
             "Share of all flows that are complete with at most this slowdown; 1 is a flow alone in the network.",
-            charts.slowdown_distribution(runs), no_slowdown,
+            charts.slowdown_distribution(curves), no_slowdown,
         ),
         *by_size,
         Figure(
             "goodput", "flow_goodput", "Goodput of flows",
             "Share of completed flows whose payload over completion time is at most this rate.",
-            charts.goodput_distribution(runs), no_fct,
+            charts.goodput_distribution(curves), no_fct,
         ),
         Figure("utilisation", "utilisation", "Link utilisation by tier", dots,
                tier_chart(runs, "utilisation", "share", "share of the measured time"), idle),

@@ -21,7 +21,11 @@ class Notice:
 
 def notices(runs: Sequence[Run]) -> list[Notice]:
     """All banners, the gravest first."""
-    found = [notice for run in runs for notice in _of_run(run)] + _of_windows(runs) + _of_all(runs)
+    return by_gravity([notice for run in runs for notice in _of_run(run)] + _of_windows(runs) + _of_all(runs))
+
+
+def by_gravity(found: Sequence[Notice]) -> list[Notice]:
+    """Banners, the gravest first."""
     return sorted(found, key=lambda notice: ("error", "warning", "note").index(notice.level))
 
 

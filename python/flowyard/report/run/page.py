@@ -1,32 +1,66 @@
 """The report on runs: a card for each, then sections."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from flowyard.report import charts, frame, terms
-from flowyard.report.run import differences, facts, notices, tables
+from flowyard.report.run import differences, facts, notices, story, tables
+from flowyard.report.run.notices import by_gravity
 from flowyard.report.run.sections import sections
 from flowyard.run_data import Run
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """What several replicas of each run have together, in place of what the one that is shown has.
+
+    Attributes:
+        curves: Their flows, by the runs' labels.
+        summary: Their completion.
+        cards: The heads of the runs.
+        replicas: The most of a run.
+    """
+
+    curves: Sequence[charts.Labelled]
+    summary: Sequence[tables.Group]
+    cards: Sequence[tables.Card]
+    replicas: int
+
 
 # Fields in which runs differ that a card shows; all are among the settings.
 MOST_CHIPS = 6
 
 
-def render(runs: Sequence[Run]) -> str:
-    """The report on the runs as HTML."""
+def render(
+    runs: Sequence[Run],
+    *,
+    title: str = "",
+    more: Sequence[notices.Notice] = (),
+    over: Replicated | None = None,
+) -> str:
+    """The report on the runs as HTML.
+
+    Args:
+        runs: They, in their order.
+        title: Its title; default the names of the runs.
+        more: Further banners.
+        over: Results of the runs' replicas, if they have several.
+    """
     words = terms.words(terms.TERMS, deadlines=any(run.has_deadlines for run in runs))
     varied = differences.differences([run.summary["scenario"] for run in runs])
     return frame.render(
         "run/page.html.jinja",
-        sections=sections(runs),
+        sections=sections(runs, over.curves if over else runs, over.summary if over else tables.summary(runs)),
         scripts=("tips.js", "sort.js", "charts/charts.js", "charts/heat.js", "charts/timeline.js"),
         styles=("page.css", "parts.css", "print.css"),
-        title=_title(runs),
-        notices=_notices(runs),
+        title=title or _title(runs),
+        notices=by_gravity([*more, *_notices(runs)]),
+        replicas=over.replicas if over else 1,
+        story=story.of_runs(runs),
         columns=len(runs),
         runs=runs,
         windowed=any(run.has_window for run in runs),
-        cards=tables.cards(runs),
+        cards=over.cards if over else tables.cards(runs),
         headlines=[facts.headline(run) for run in runs],
         chips=[[(field.path, field.said(i)) for field in varied if field.said(i)] for i in range(len(runs))],
         most_chips=MOST_CHIPS,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from flowyard.report import reasons
-from flowyard.report.charts import heat, series
+from flowyard.report.charts import Labelled, heat, series
 from flowyard.report.charts import timeline as timelines
-from flowyard.report.run import absent, differences, facts, fault_impact, figures, load_tables, tables
+from flowyard.report.run import absent, differences, facts, fairness, fault_impact, figures, load_tables, tables
 from flowyard.report.run.figures import Figure
 from flowyard.report.section import Section
 from flowyard.run_data import Run
@@ -33,11 +33,20 @@ class Advised:
     write: str
 
 
-def sections(runs: Sequence[Run]) -> list[Section]:
-    """The sections that there are, in their order."""
-    every = figures.figures(runs)
+def sections(
+    runs: Sequence[Run], curves: Sequence[Labelled], summary: Sequence[tables.Group]
+) -> list[Section]:
+    """The sections that there are, in their order.
+
+    Args:
+        runs: The runs.
+        curves: Sources of curves of completion, the runs themselves or all flows of their replicas.
+        summary: Their completion by size.
+    """
+    every = figures.figures(runs, curves)
     made = [
-        _completion(runs),
+        _completion(runs, summary),
+        _fairness(runs),
         _advice(runs),
         _load(runs),
         _deadlines(runs),
@@ -61,10 +70,18 @@ def _section(key: str, words: str, shown: Sequence[Figure] = (), **data: Any) ->
     return Section(key, ((key, words),), {**data, **named}, specs)
 
 
-def _completion(runs: Sequence[Run]) -> Section:
+def _completion(runs: Sequence[Run], summary: Sequence[tables.Group]) -> Section:
     digests = [run.summary.get("traffic_digest") for run in runs]
     same = len(digests) > 1 and None not in digests and len(set(digests)) == 1
-    return _section("completion", "Completion", summary=tables.summary(runs), same_traffic=same)
+    return _section("completion", "Completion", summary=summary, same_traffic=same)
+
+
+def _fairness(runs: Sequence[Run]) -> Section | None:
+    if len(runs) == 1:
+        return None
+    scenarios = [run.scenario for run in runs]
+    found, same = fairness.unequal(scenarios), fairness.equal(scenarios)
+    return _section("fairness", "Fairness", unequal=found, equal=same) if found else None
 
 
 def _advice(runs: Sequence[Run]) -> Section | None:

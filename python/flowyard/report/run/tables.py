@@ -1,6 +1,6 @@
 """The report's tables as rows of text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,6 +102,11 @@ def summary(runs: Sequence[Labelled]) -> list[Group]:
         {row["group"]: row for row in by_size(run.measured, intervals=True).iter_rows(named=True)}
         for run in runs
     ]
+    return grouped(tables)
+
+
+def grouped(tables: Sequence[Mapping[str, Mapping[str, Any]]]) -> list[Group]:
+    """Completion as `summary` has it, of each run's rows of `analysis.by_size` with intervals, by the group's name."""
     groups = []
     several = len({name for table in tables for name in table} - {ALL}) > 1
     for name in (ALL, *(name for _, name in SIZE_GROUPS if several)):
@@ -283,7 +288,7 @@ def _deadline_cells(flows: pl.DataFrame) -> list[Cell]:
     ]
 
 
-def _summary_rows(found: list[tuple[int, dict[str, Any]]]) -> list[Row]:
+def _summary_rows(found: Sequence[tuple[int, Mapping[str, Any]]]) -> list[Row]:
     # Where flows are missing the smallest number may be the worst: then none is the best.
     fair = len(found) > 1 and all(row["completed"] == row["flows"] for _, row in found)
     columns = [

@@ -22,7 +22,7 @@ Summaries = Mapping[str, Mapping[str, Any]]
 
 def notices(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame, summaries: Summaries) -> list[Notice]:
     """All banners, the gravest first."""
-    found = [*_violations(sweep, metrics, summaries), *_missing(sweep, metrics, means)]
+    found = [*_violations(sweep, metrics, summaries), *missing(sweep, metrics, means)]
     found += [*_endings(sweep, metrics, summaries), *_unsteady(sweep, metrics, summaries)]
     found += [*_numbers(metrics, means), *_advice(summaries)]
     return sorted(found, key=lambda notice: ("error", "warning", "note").index(notice.level))
@@ -69,7 +69,8 @@ def _unsteady(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> Iter
     yield Notice("warning", "Not in a steady state", body.strip())
 
 
-def _missing(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:
+def missing(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:
+    """A warning if runs of the plan are not done."""
     planned, points = len(sweep.runs), len(sweep.runs) // sweep.replicas
     if metrics.height < planned:
         without = points - means.height

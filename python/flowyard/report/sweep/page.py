@@ -28,7 +28,7 @@ from flowyard.report.metrics import (
 from flowyard.report.run import facts, labelled
 from flowyard.report.run.tables import Cell
 from flowyard.report.sweep import facts as sweep_facts
-from flowyard.report.sweep import lines, load_charts, notices, over_size, points
+from flowyard.report.sweep import lines, load_charts, notices, over_size, points, side_by_side
 from flowyard.report.sweep.axis_types import value_label
 from flowyard.report.sweep.lines import Layout, Shown
 from flowyard.report.terms import Term
@@ -144,6 +144,8 @@ def render(sweep: Sweep) -> str:
         raise UserError(f"{sweep.folder}: no run is done yet; the sweep's own command goes on with it")
     if not (sweep.path(done["run"][0]) / "flows.parquet").exists():
         raise UserError(f"{sweep.folder}: its runs are not of scenarios; only those have a report")
+    if side_by_side.is_shown_so(sweep):
+        return side_by_side.render(sweep)
     summaries, metrics = sweep.summaries(), sweep.metrics
     # Where runs are missing, those that are there may come in any order.
     means = _as_planned(sweep, sweep.means)

@@ -1,0 +1,248 @@
+"""The points of a sweep side by side, as several runs are: of a comparison, and of a sweep over names alone.
+
+Between names there is no line to draw: each point is a column of a table in the terminal, and a run of the page of runs.
+Where points have replicas, tables have means over these with intervals, and curves have the flows of all of them; what
+is of links, losses and single flows is of the first one.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from flowyard import text
+from flowyard.analysis.completion import ALL, PERCENTILES, SIZE_GROUPS
+from flowyard.folders import run_files
+from flowyard.forks import pl
+from flowyard.report.metrics import ALL_METRICS
+from flowyard.report.run import fairness, facts, labelled, page, tables
+from flowyard.report.run.notices import Notice
+from flowyard.report.sweep import notices
+from flowyard.report.sweep.axis_types import axis_type, value_label
+from flowyard.run_data import Run, with_derived
+from flowyard.run_json import unstable_of
+from flowyard.sweeps.outcomes import Outcomes
+from flowyard.sweeps.tables import LOADS, MOST_SIDE_BY_SIDE, Sweep
+from flowyard.terminal.console import TextTable, show
+
+# Of all flows, then of each group of sizes, in the terminal.
+COMPLETION = (
+    *(f"fct_{name}_ps" for name in ("mean", "p50", "p95", "p99")),
+    *(f"slowdown_{name}" for name in ("mean", "p50", "p95", "p99")),
+)
+OF_GROUP = ("slowdown_p50", "slowdown_p99")
+COUNTED = ("drops", "trims", "marks", "retransmissions", "timeouts")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The measured flows of all replicas of a point."""
+
+    label: str
+    measured: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of which a run is done: its label, its values on the axes, and the keys of its runs."""
+
+    label: str
+    values: Mapping[str, Any]
+    keys: Sequence[str]
+
+
+def is_shown_so(sweep: Sweep) -> bool:
+    """Whether a sweep's page has its points side by side: if its plan asks for it, or no axis has an order."""
+    axes = [values for values in sweep.axes.values() if len(values) > 1]
+    points = 1
+    for values in axes:
+        points *= len(values)
+    if not 1 < points <= MOST_SIDE_BY_SIDE:
+        return False
+    return sweep.side_by_side or not any(axis_type(values).ordered for values in axes)
+
+
+def points_of(sweep: Sweep) -> list[Point]:
+    """The points that have a run, in the order of the plan."""
+    varying = [name for name, values in sweep.axes.items() if len(values) > 1]
+    found: dict[tuple[Any, ...], list[str]] = {}
+    values: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in sweep.runs.filter("done").iter_rows(named=True):
+        place = tuple(row[name] for name in sweep.axes)
+        found.setdefault(place, []).append(row["run"])
+        values[place] = {name: row[name] for name in sweep.axes}
+    order = {place: i for i, place in enumerate(sweep.runs.select(list(sweep.axes)).iter_rows())}
+    return [
+        Point(
+            ", ".join(_said(name, values[place][name]) for name in varying), values[place], found[place]
+        )
+        for place in sorted(found, key=order.__getitem__)
+    ]
+
+
+def _said(axis: str, value: Any) -> str:
+    """A name stands for itself; a number needs that of its axis."""
+    label = value_label(value)
+    return label if isinstance(value, str) and not label[:1].isdigit() else f"{axis} {label}"
+
+
+def render(sweep: Sweep) -> str:
+    """The page of runs, of a sweep's points."""
+    points = points_of(sweep)
+    runs = [
+        replace(run, label=point.label)
+        for run, point in zip(labelled.read([sweep.path(point.keys[0]) for point in points]), points, strict=True)
+    ]
+    found = list(notices.missing(sweep, sweep.metrics, sweep.means))
+    replicas = max(len(point.keys) for point in points)
+    title = f"{sweep.name}: {' and '.join(run.label for run in runs) if len(runs) <= 2 else f'{len(runs)} runs side by side'}"
+    if replicas == 1:
+        return page.render(runs, title=title, more=found)
+    body = (
+        f"Tables of completion and the heads of runs have means over up to {replicas} replicas with 95% intervals by "
+        "Student's t; curves have the flows of all replicas. Loads, links, losses, single flows and costs are of the "
+        "first replica."
+    )
+    groups = _groups(sweep, points)
+    over = page.Replicated(
+        curves=[Curve(point.label, _flows(sweep, point)) for point in points],
+        summary=tables.grouped(groups),
+        cards=[_card(rows[ALL], run) for rows, run in zip(groups, runs, strict=True)],
+        replicas=replicas,
+    )
+    return page.render(runs, title=title, more=[*found, Notice("note", "Replicas", body)], over=over)
+
+
+def _flows(sweep: Sweep, point: Point) -> pl.DataFrame:
+    return pl.concat([Run.read(sweep.path(key), labelled.FLOW_COLUMNS.split()).measured for key in point.keys])
+
+
+def _groups(sweep: Sweep, points: Sequence[Point]) -> list[dict[str, dict[str, Any]]]:
+    """For each point its means by group of sizes, with the ends of their intervals."""
+    rows = {
+        (tuple(row[name] for name in sweep.axes), row["size_group"]): _ends(row)
+        for row in sweep.by_size.iter_rows(named=True)
+    }
+    places = [tuple(point.values.values()) for point in points]
+    return [{group: row for (at, group), row in rows.items() if at == place} for place in places]
+
+
+def _ends(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A mean over replicas as a row of `analysis.by_size` with intervals."""
+    found = dict(row) | {"flows": round(row["flows"]), "completed": round(row["flows"] * row["completed_fraction"])}
+    for kind, unit in (("fct", "_ps"), ("slowdown", "")):
+        for name in ("mean", *PERCENTILES):
+            mean, half = row[f"{kind}_{name}{unit}"], row[f"{kind}_{name}{unit}_ci95"]
+            known = mean is not None and half is not None
+            found[f"{kind}_{name}_low{unit}"] = max(0.0, mean - half) if known else None
+            found[f"{kind}_{name}_high{unit}"] = mean + half if known else None
+    return found
+
+
+def _card(row: Mapping[str, Any], run: Run) -> tables.Card:
+    """The head of a run with means in place of its own numbers."""
+    names = {"FCT p50": "fct_p50_ps", "FCT p99": "fct_p99_ps", "slowdown p50": "slowdown_p50", "slowdown p99": "slowdown_p99"}
+    (own,) = tables.cards([run])
+    cells = {name: tables.Cell(ALL_METRICS[column].show(row[column])) for name, column in names.items()}
+    return tables.Card(
+        completed=text.percent(row["completed_fraction"]),
+        flows=f"{row['completed']:,} of {row['flows']:,} flows a replica",
+        all_completed=row["completed_fraction"] == 1,
+        metrics=[replace(metric, cells=[cells[metric.name]]) for metric in own.metrics if metric.name in cells],
+    )
+
+
+def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -> None:
+    """Prints the points that have a run side by side, whether all carried the same flows, and where the report is."""
+    done, planned = int(sweep.runs["done"].sum()), len(sweep.runs)
+    points, summaries = points_of(sweep), sweep.summaries()
+    digests = {run["replica"]: set[str]() for run in sweep.runs.iter_rows(named=True)}
+    for run in sweep.runs.filter("done").iter_rows(named=True):
+        digests[run["replica"]].add(str(summaries[run["run"]].get("traffic_digest")))
+    same = all(len(found) <= 1 for found in digests.values())
+    if as_json:
+        answer = {
+            "folder": str(sweep.folder),
+            "report": None if report is None else str(report),
+            "runs": planned,
+            "done": done,
+            "now": tally.statuses,
+            "failed": tally.failed,
+            "violations": tally.violations,
+            "interrupted": tally.interrupted,
+            "same_traffic": same,
+            "points": [
+                {"label": point.label, "runs": [f"runs/{key}" for key in point.keys], "means": _means(sweep, point)}
+                for point in points
+            ],
+        }
+        print(json.dumps(answer, indent=2))
+        return
+    if points:
+        show(side_by_side_table(sweep))
+        if len(points) > 1:
+            print(
+                "all runs carried the same flows"
+                if same
+                else "the runs did not carry the same flows (traffic_digest differs): compare distributions, not flows"
+            )
+            if unequal := fairness.unequal([_scenario(sweep, point) for point in points]):
+                print(f"they differ in: {', '.join(fact.name for fact in unequal)} (docs/comparing.md)")
+    unsteady = sum(bool(unstable_of(summary)) for summary in summaries.values())
+    for line in tally.states(unsteady, f"flowyard report {sweep.folder} has the reasons"):
+        print(line)
+    print(f"{done:,} of {planned:,} runs are in {sweep.folder}")
+    if report is not None:
+        print(f"report in {report}")
+
+
+def _means(sweep: Sweep, point: Point) -> dict[str, Any]:
+    own = _row(sweep, point)
+    return {name: own[name] for name in (*COMPLETION, "completed_fraction", *LOADS, "goodput_bps", *COUNTED)}
+
+
+def _row(sweep: Sweep, point: Point) -> dict[str, Any]:
+    """The point's row of Sweep.means."""
+    rows = sweep.means.iter_rows(named=True)
+    return next(row for row in rows if all(row[name] == value for name, value in point.values.items()))
+
+
+def _scenario(sweep: Sweep, point: Point) -> dict[str, Any]:
+    return with_derived(run_files.status(sweep.path(point.keys[0])))
+
+
+def side_by_side_table(sweep: Sweep) -> TextTable:
+    """A row a metric, a column a point; the smallest of completion times and slowdowns is bold, as on the page."""
+    points = points_of(sweep)
+    means = [_row(sweep, point) for point in points]
+    scenarios = [_scenario(sweep, point) for point in points]
+    rows: list[list[str]] = [
+        ["queue", *(facts.variant(scenario.get("queue")).main for scenario in scenarios)],
+        ["balancer", *(facts.variant(scenario["routing"].get("balancer")).main for scenario in scenarios)],
+        ["flows completed", *(text.percent(own["completed_fraction"]) for own in means)],
+    ]
+    bold: set[tuple[int, int]] = set()
+
+    def add(name: str, column: str, of: Sequence[Mapping[str, Any] | None]) -> None:
+        metric = ALL_METRICS[column]
+        rows.append([name, *(text.NONE if row is None else metric.mean(row) for row in of)])
+        values = [None if row is None else row[column] for row in of]
+        if column.startswith(("fct", "slowdown")) and all(row and row["completed_fraction"] == 1 for row in of):
+            known = [value for value in values if value is not None]
+            if len(known) == len(values) and len(set(known)) > 1:
+                bold.update((len(rows) - 1, i + 1) for i, value in enumerate(values) if value == min(known))
+
+    for column in COMPLETION:
+        add(ALL_METRICS[column].name, column, means)
+    groups = _groups(sweep, points)
+    sizes = [name for _, name in SIZE_GROUPS if any(name in group for group in groups)]
+    for name in sizes if len(sizes) > 1 else ():
+        for column in OF_GROUP:
+            add(f"{ALL_METRICS[column].name}, {name}", column, [group.get(name) for group in groups])
+    loads = [name for name in LOADS if any(own[name] is not None for own in means)]
+    for column in (*loads, "goodput_bps", *COUNTED):
+        add(ALL_METRICS[column].name, column, means)
+    replicas = max(len(point.keys) for point in points)
+    title = f"{sweep.name}: {f'means over {replicas} replicas' if replicas > 1 else f'{len(points)} runs side by side'}"
+    return TextTable(title, ["", *(point.label for point in points)], rows, bold=frozenset(bold))

@@ -1,0 +1,299 @@
+"""A comparison: one scenario side by side at a few values of a field, such as its transport; a sweep in all else.
+
+    values by field -> Compared (its axes) -> Plan -> the runs of a sweep, whose page shows them side by side
+
+A transport takes the place of the scenario's own. What the scenario names for its own transport goes with it: a queue,
+balancer, agent or controller of the kind that this transport recommends is not that of another one, which has what it
+recommends itself. Anything else stays for all runs, but where a run could not be with it.
+"""
+
+import copy
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flowyard import _native, results
+from flowyard.errors import UserError
+from flowyard.folders import run_files
+from flowyard.member_names import member_name, members
+from flowyard.sweeps.plan import Axis, Plan, free_name, value_names
+from flowyard.sweeps.tables import MOST_SIDE_BY_SIDE
+from flowyard.sweeps.task import Task
+
+if TYPE_CHECKING:
+    from flowyard.model import Model
+
+# Fields that may be called by one word.
+SHORT = {"balancer": "routing.balancer"}
+TRANSPORT = "transport"
+# Parts of a scenario that serve one transport and may not fit another.
+SERVING = ("queue", "routing.balancer", "agent", "controller")
+
+Scenario = "str | PathLike[str] | Model | Mapping[str, Any]"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The plan of runs side by side.
+
+    Attributes:
+        plan: Its sweep.
+        notes: Sentences on parts of the scenario that a run does not have, with the reason.
+    """
+
+    plan: Plan
+    notes: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """Name for people."""
+        return self.plan.name
+
+    def header(self) -> dict[str, Any]:
+        """Entries of sweep.json besides the runs."""
+        return self.plan.header() | {"side_by_side": True}
+
+    def tasks(self) -> list[Task]:
+        """All runs, as those of a sweep."""
+        return self._tasks
+
+    @cached_property
+    def _tasks(self) -> list[Task]:
+        return self.plan.tasks()
+
+    def continues(self, folder: Path) -> bool:
+        """Whether a folder has runs of this comparison only, so that it can go on there."""
+        try:
+            before = run_files.plan(folder)
+        except UserError:
+            return False
+        keys = {task.key for task in self.tasks()}
+        return bool(before.get("side_by_side")) and {run["key"] for run in before["runs"]} <= keys
+
+
+def comparison(
+    scenario: "str | PathLike[str] | Model | Mapping[str, Any]",
+    values: Mapping[str, Sequence[Any]],
+    *,
+    set: Mapping[str, Any] | None = None,  # noqa: A002
+    replicas: int = 1,
+    name: str | None = None,
+) -> Comparison:
+    """Runs of a scenario at each of some values.
+
+    Args:
+        scenario: A TOML or JSON file, the name of a packaged scenario, a Scenario, or plain data.
+        values: Values by the field; of several fields every combination.
+        set: Fields to change in every run. Those of a transport, such as transport.tcp.preset, are for the runs that
+            have it.
+        replicas: Repetitions with other random streams.
+        name: What it is called; default the name of the scenario.
+
+    Raises:
+        UserError: There are too few or too many values.
+        ScenarioError: The scenario cannot be run, or not with one of the transports; the text names every problem.
+    """
+    fields = {SHORT.get(field, field): list(own) for field, own in values.items()}
+    for field, own in fields.items():
+        if len(own) < 2:
+            raise UserError(f"--compare {field}: {len(own)} value; give at least two, as in {field}=A,B")
+    runs = 1
+    for own in fields.values():
+        runs *= len(own)
+    if runs > MOST_SIDE_BY_SIDE:
+        raise UserError(
+            f"--compare: {runs} combinations; a page shows at most {MOST_SIDE_BY_SIDE} side by side: use a sweep"
+        )
+    changes, own_changes = _parted(set or {}, fields)
+    notes: list[str] = []
+    axes, base = [], scenario
+    for field, own in fields.items():
+        column = free_name(field.rpartition(".")[2])
+        if field == TRANSPORT:
+            places, labels, notes = _transports(scenario, own, changes, own_changes, list(fields))
+            axes.append(Axis(column, scenarios=places, labels=labels))
+        else:
+            own = [_member(value) for value in own] if field.endswith(f".{TRANSPORT}") else own
+            axes.append(Axis(column, {field: own}, labels=value_names(own, column)))
+    if TRANSPORT in fields:
+        base, changes = None, {}
+    called = name or results.Checked(scenario, set if TRANSPORT not in fields else None).name
+    return Comparison(Plan(base, axes, replicas, changes, called), notes)
+
+
+def _parted(
+    changes: Mapping[str, Any], fields: Mapping[str, Sequence[Any]]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Changes for all runs, and those of one transport by its name where transports are compared."""
+    shared: dict[str, Any] = {}
+    own: dict[str, dict[str, Any]] = {}
+    for key, value in changes.items():
+        steps = key.split(".")
+        if TRANSPORT in fields and steps[0] == TRANSPORT and len(steps) > 2:
+            own.setdefault(steps[1], {})[key] = value
+        else:
+            shared[key] = value
+    return shared, own
+
+
+def _transports(
+    scenario: "str | PathLike[str] | Model | Mapping[str, Any]",
+    values: Sequence[Any],
+    changes: Mapping[str, Any],
+    own_changes: Mapping[str, Mapping[str, Any]],
+    compared: Sequence[str],
+) -> tuple[list[dict[str, Any]], list[Any], list[str]]:
+    """The scenario with each transport, with its label, and sentences on what it lacks of the scenario."""
+    base = results.check(scenario, changes)
+    chosen = [_chosen(value, base[TRANSPORT]) for value in values]
+    tags = {tag for value in chosen for tag in value}
+    if unused := [tag for tag in own_changes if tag not in tags]:
+        key = next(iter(own_changes[unused[0]]))
+        raise UserError(f"--set {key}: no compared transport is {unused[0]}; there are {', '.join(sorted(tags))}")
+    labels = value_names([value if isinstance(value, Mapping) else str(value) for value in values], TRANSPORT)
+    entries = [entry for entry in base["traffic"] if entry.get(TRANSPORT) in (None, base[TRANSPORT])]
+    if not entries:
+        name = base["traffic"][0].get("name", "NAME") if base["traffic"] else "NAME"
+        raise UserError(
+            "--compare: each traffic entry has a transport of its own, which is not replaced; name the entry: "
+            f"--compare traffic.{name}.transport=A,B"
+        )
+    kept = {part for part in SERVING if any(key == part or key.startswith(f"{part}.") for key in changes)}
+    places, notes = [], []
+    for label, value in zip(labels, chosen, strict=True):
+        ((tag, _),) = value.items()
+        place, said = _with(base, value, own_changes.get(tag, {}), kept, compared)
+        places.append(place)
+        notes += [f"{label}: {words}" for words in said]
+    return places, labels, notes
+
+
+def _chosen(value: Any, own: Mapping[str, Any]) -> dict[str, Any]:
+    """A transport by its name: the scenario's own settings where it is of its kind, defaults otherwise."""
+    member = _member(value)
+    ((own_tag, own_fields),) = own.items()
+    if not isinstance(value, str):
+        return {member: {}} if isinstance(member, str) else dict(member)
+    if value == member_name(own) or (value == own_tag and member == own_tag and "congestion" not in own_fields):
+        return dict(own)
+    tag, fields = (member, {}) if isinstance(member, str) else next(iter(member.items()))
+    if tag != own_tag:
+        return {tag: fields}
+    shared = {key: field for key, field in own_fields.items() if key != "congestion"}
+    return {tag: shared | fields}
+
+
+def _member(value: Any) -> Any:
+    """A transport by its name, or by that of a congestion control of one: {"tcp": {"congestion": "dctcp"}}."""
+    if not isinstance(value, str):
+        return value
+    defined = results.schema()["$defs"]
+    names = list(members(defined["Transport"]))
+    if value in names:
+        return value
+    for variant in defined["Transport"]["oneOf"]:
+        for tag, config in variant.get("properties", {}).items():
+            fields = defined[config["$ref"].rpartition("/")[2]].get("properties", {}) if "$ref" in config else {}
+            controls = _choice(fields.get("congestion", {}), defined)
+            if controls and value in members(controls):
+                return {tag: {"congestion": value}}
+            names += members(controls) if controls else ()
+    near = difflib.get_close_matches(value, names, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    raise UserError(f"--compare: {value!r} is no transport; {meant}there are {', '.join(dict.fromkeys(names))}")
+
+
+def _choice(field: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The choice that a field has, in the schema."""
+    parts = [field, *field.get("anyOf", ()), *field.get("allOf", ())]
+    found = (defined[part["$ref"].rpartition("/")[2]] for part in parts if "$ref" in part)
+    return next((dict(choice) for choice in found if "oneOf" in choice), None)
+
+
+def _with(
+    base: Mapping[str, Any],
+    transport: dict[str, Any],
+    changes: Mapping[str, Any],
+    kept: set[str],
+    compared: Sequence[str],
+) -> tuple[dict[str, Any], list[str]]:
+    """The scenario with another transport, and sentences on its parts that do not serve that one.
+
+    Raises:
+        ScenarioError: It cannot be run even without these; the text is that of the scenario with them.
+    """
+    own = base[TRANSPORT]
+    made = copy.deepcopy(dict(base))
+    made[TRANSPORT] = transport
+    for entry in made["traffic"]:
+        if entry.get(TRANSPORT) == own:
+            del entry[TRANSPORT]
+    brought = {}
+    for part in SERVING:
+        if part in compared:
+            _take(made, part)
+        elif part not in kept and transport != own and (kind := _own_kind(base, part)):
+            found = _kind(_recommended(made, changes, part))
+            if found and found != kind:
+                _take(made, part)
+                brought[f"{part} {found}"] = kind
+    notes = []
+    if brought:
+        kinds = f"{' and '.join(brought.values())} of {member_name(own)}"
+        notes.append(f"{' and '.join(brought)}, its own, in place of {kinds}")
+    first: _native.ScenarioError | None = None
+    while True:
+        try:
+            return results.check(made, changes), notes
+        except _native.ScenarioError as error:
+            first = first or error
+            refused = {
+                problem["path"]: problem["message"]
+                for problem in error.problems
+                if problem["path"] in SERVING and problem["path"] not in kept and _get(made, problem["path"])
+            }
+            if not refused:
+                raise first from None
+            for part, why in refused.items():
+                _take(made, part)
+                notes.append(f"{part} of its own, not that of the scenario: {why}")
+
+
+def _own_kind(base: Mapping[str, Any], part: str) -> str | None:
+    """The kind of a part that the scenario names, if its own transport recommends that kind; else None."""
+    kind = _kind(_get(base, part))
+    return kind if kind and kind == _kind(_recommended(base, {}, part)) else None
+
+
+def _recommended(scenario: Mapping[str, Any], changes: Mapping[str, Any], part: str) -> Any:
+    """What a scenario has as a part if it names none; None where it must name one."""
+    bare = copy.deepcopy(dict(scenario))
+    for each in SERVING:
+        _take(bare, each)
+    try:
+        return _get(results.check(bare, changes, whole=True), part)
+    except _native.ScenarioError:
+        return None
+
+
+def _kind(value: Any) -> str | None:
+    return None if not value else results.variant(value)
+
+
+def _get(scenario: Mapping[str, Any], part: str) -> Any:
+    head, _, rest = part.partition(".")
+    found = scenario.get(head)
+    return (found or {}).get(rest) if rest else found
+
+
+def _take(scenario: dict[str, Any], part: str) -> None:
+    """Takes a part out of a scenario."""
+    head, _, rest = part.partition(".")
+    if rest:
+        scenario[head] = {key: value for key, value in (scenario.get(head) or {}).items() if key != rest}
+    else:
+        scenario.pop(head, None)
