@@ -59,18 +59,23 @@ class Network:
 
     def tiers(self) -> list[str]:
         """The tiers, those nearer to the hosts first."""
+        return list(dict.fromkeys(self.nodes[place].tier for place in self.distances()))
+
+    def distances(self) -> dict[int, int]:
+        """Cables from each node to the nearest host, by the node's place; nearer nodes first."""
         near: dict[int, list[int]] = {}
         for cable in self.cables:
             near.setdefault(cable.a, []).append(cable.b)
             near.setdefault(cable.b, []).append(cable.a)
         # Breadth-first from all hosts at once.
         reached = [place for place, node in enumerate(self.nodes) if node.host]
-        seen = set(reached)
+        distance = dict.fromkeys(reached, 0)
         for place in reached:
-            new = [other for other in near.get(place, []) if other not in seen]
-            seen.update(new)
-            reached += dict.fromkeys(new)
-        return list(dict.fromkeys(self.nodes[place].tier for place in reached))
+            for other in near.get(place, []):
+                if other not in distance:
+                    distance[other] = distance[place] + 1
+                    reached.append(other)
+        return distance
 
     def ports(self) -> dict[str, tuple[int, int, int]]:
         """For each tier its number of nodes and the fewest and most ports of a node."""

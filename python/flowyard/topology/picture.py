@@ -1,12 +1,15 @@
 """A picture of a network that a person can read, as SVG or PNG.
 
 Networks in tiers stand in rows, hosts at the bottom; those whose hosts are joined to each other in a circle, a torus
-as a cube. What would be too small to see is summed up: hosts as a number below their switch, and a network too large
+as a cube. Where a file names no tiers, they follow from the distance to the hosts; a cable on whose way another node
+stands bends around it. What would be too small to see is summed up: hosts as a number below their switch, and a network too large
 even for that as one box a tier.
 """
 
 import math
 from collections import Counter
+from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any
 
 import altair as alt
@@ -19,6 +22,10 @@ WIDTH, HEIGHT = 1200, 620
 HOSTS_MAX, CABLES_MAX = 160, 1_600
 COLOURS = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#9d755d", "#e45756", "#72b7b2", "#eeca3b"]
 NAMED_MAX = 40
+# Pixels from its middle at which a line touches a node; how far a bent cable goes aside, of its length; its pieces.
+NEAR, BEND, STEPS = 12.0, 0.12, 16
+# Pairs of a cable and a node that are looked at for that.
+PAIRS_MAX = 200_000
 
 Place = tuple[float, float]
 
@@ -41,6 +48,7 @@ def png(drawn: str) -> bytes:
 
 def chart(network: Network, title: str) -> Any:
     """The picture as an Altair chart, a layer on top of the other."""
+    network = _in_levels(network)
     tiers = network.tiers()
     joined = any(network.nodes[cable.a].host and network.nodes[cable.b].host for cable in network.cables)
     torus = _torus(network)
@@ -56,6 +64,19 @@ def chart(network: Network, title: str) -> Any:
     if places is None:
         return _boxes(network, tiers, title)
     return _drawn(network, tiers, places, notes, title)
+
+
+def _in_levels(network: Network) -> Network:
+    """The network with a tier for each distance from the hosts, where all its switches are of one tier."""
+    distance = network.distances()
+    tiers = {node.tier for node in network.nodes if not node.host}
+    if network.kind != "explicit" or len(tiers) != 1 or max(distance.values(), default=0) < 2:
+        return network
+    nodes = [
+        node if node.host or place not in distance else node._replace(tier=f"{node.tier}, level {distance[place]}")
+        for place, node in enumerate(network.nodes)
+    ]
+    return replace(network, nodes=nodes)
 
 
 def _collapsed(network: Network) -> bool:
@@ -135,6 +156,38 @@ def _outwards(end: Place, other: Place) -> Place:
     return end[0] + step * x, end[1] + step * y
 
 
+def _in_the_way(a: Place, b: Place, places: Iterable[Place]) -> bool:
+    """Whether a node stands on the straight line between two others."""
+    (ax, ay), (bx, by) = ((x * WIDTH, y * HEIGHT) for x, y in (a, b))
+    length = math.hypot(bx - ax, by - ay)
+    for x, y in places:
+        px, py = x * WIDTH - ax, y * HEIGHT - ay
+        along = (px * (bx - ax) + py * (by - ay)) / length
+        across = abs(px * (by - ay) - py * (bx - ax)) / length
+        if across < NEAR and NEAR < along < length - NEAR:
+            return True
+    return False
+
+
+def _bent(a: Place, b: Place) -> list[Place]:
+    """Points of a curve between two nodes, the further beside the straight line the longer that is."""
+    x, y = (b[0] - a[0]) * WIDTH, (b[1] - a[1]) * HEIGHT
+    aside = BEND * math.copysign(1.0, x or y)
+    # Twice as far as the curve's middle.
+    middle = ((a[0] + b[0]) / 2 - 2 * aside * y / WIDTH, (a[1] + b[1]) / 2 + 2 * aside * x / HEIGHT)
+    curve = []
+    for step in range(STEPS + 1):
+        t = step / STEPS
+        weights = ((1 - t) ** 2, 2 * t * (1 - t), t**2)
+        curve.append(
+            (
+                sum(weight * point[0] for weight, point in zip(weights, (a, middle, b), strict=True)),
+                sum(weight * point[1] for weight, point in zip(weights, (a, middle, b), strict=True)),
+            )
+        )
+    return curve
+
+
 def _line(a: Place, b: Place) -> dict[str, Any]:
     return {"x": a[0], "y": a[1], "x2": b[0], "y2": b[1]}
 
@@ -145,13 +198,17 @@ def _drawn(
     """Nodes at their places, and the cables between them."""
     pairs = Counter((c.a, c.b, c.rate_bps) for c in network.cables if c.a in places and c.b in places)
     rates = sorted({bps for _, _, bps in pairs})
-    lines = []
+    lines, curves = [], list[dict[str, Any]]()
+    bends = len(pairs) * len(places) <= PAIRS_MAX
     for (a, b, bps), number in pairs.items():
         # Thicker by a step for each higher rate.
         style = {"width": 0.8 + 0.8 * rates.index(bps) + 0.8 * (number - 1), "dash": [1, 0]}
         if network.kind == "camcube" and _around(network, a, b):
             ends = [(places[a], places[b]), (places[b], places[a])]
             lines += [{**style, "dash": [3, 3], **_line(end, _outwards(end, other))} for end, other in ends]
+        elif bends and _in_the_way(places[a], places[b], places.values()):
+            points = enumerate(_bent(places[a], places[b]))
+            curves += [{**style, "cable": f"{a}-{b}", "step": step, "x": px, "y": py} for step, (px, py) in points]
         else:
             lines.append(style | _line(places[a], places[b]))
     nodes = [
@@ -181,6 +238,18 @@ def _drawn(
             strokeDash=alt.StrokeDash("dash:N", scale=None),
         )
     )
+    faint = max(0.15, min(0.7, 120 / max(len(pairs), 1)))
+    bent = (
+        alt.Chart(alt.InlineData(values=curves))
+        .mark_line(color="#8a8f98", opacity=faint)
+        .encode(
+            x=x,
+            y=y,
+            detail="cable:N",
+            order="step:Q",
+            strokeWidth=alt.StrokeWidth("width:Q", scale=None),
+        )
+    )
     colour = alt.Color(
         "tier:N",
         sort=shown,
@@ -193,7 +262,7 @@ def _drawn(
         .mark_square(opacity=1, stroke="white", strokeWidth=1)
         .encode(x=x, y=y, color=colour, size=alt.Size("size:Q", scale=None, legend=None), tooltip="name:N")
     )
-    layers: list[Any] = [cables, squares]
+    layers: list[Any] = [cables, *([bent] if curves else []), squares]
     if len(nodes) <= NAMED_MAX:
         for host, dy in ((True, 16), (False, -14)):
             own = alt.Chart(alt.InlineData(values=[node for node in nodes if node["host"] == host]))

@@ -107,7 +107,7 @@ def slowdown_by_size(runs: Sequence[Labelled]) -> Spec | None:
     if not rows:
         return None
     base = chart_of("rows").encode(
-        x=log_axis("size", "bytes", "largest flow of the tenth", [row["size"] for row in rows]),
+        x=log_axis("size", "bytes", "largest flow of the decile", [row["size"] for row in rows]),
         y=log_axis("slowdown", "ratio", "slowdown", [1.0, *(row["slowdown"] for row in rows)], alt.Y),
         color=colour_of(labels_of(runs)),
         opacity=focused(),

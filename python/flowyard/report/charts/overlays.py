@@ -15,7 +15,7 @@ from flowyard.run_data import Run
 # Fields of queues that are lengths, by what charts call them.
 LENGTHS = {
     "limit": "limit",
-    "data_limit": "limit of data",
+    "data_limit": "buffer limit for data",
     "threshold": "K",
     "min_threshold": "min",
     "max_threshold": "max",
@@ -120,7 +120,7 @@ def said(runs: Sequence[Run]) -> str:
     for length in lengths(runs):
         whose = "" if len(length.runs) == len(runs) else f" in {', '.join(length.runs)}"
         parts.append(f"{length.words}{whose}")
-    return f"Dashed: {'; '.join(parts)}; drawn where it is near the data." if parts else ""
+    return f"Dashed: {'; '.join(parts)}; drawn if in range." if parts else ""
 
 
 def length_rules(

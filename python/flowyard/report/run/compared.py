@@ -63,7 +63,7 @@ def render(found: Comparison) -> str:
         ),
         Figure(
             "by-size", "size", "Slowdown by flow size",
-            "Flows, cut by size into tenths of equal number; a point stands at the largest of its tenth.",
+            "Deciles of flow size: a point stands at the largest flow of its decile.",
             charts.slowdown_by_size(both), [],
         ),
         Figure(

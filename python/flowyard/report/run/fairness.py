@@ -4,7 +4,7 @@ docs/comparing.md explains each. They are found by the names of fields, which ar
 another project that follows them is compared, too.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flowyard import text
@@ -78,7 +78,7 @@ def _payload(transport: Settings, queue: Settings, routing: Settings) -> str:
     header = _bytes(transport.get("header_bytes")) or 0
     for name, inside in (("mss", 0), ("payload", 0), ("mtu", header if transport.get("mtu_includes_header") else 0)):
         if (size := _bytes(transport.get(name))) is not None:
-            return text.size(size - inside)
+            return f"{size - inside:,} B"
     return text.NONE
 
 
@@ -87,13 +87,10 @@ def _first(*names: str) -> Callable[[Settings, Settings, Settings], str]:
 
     def said(transport: Settings, queue: Settings, routing: Settings) -> str:
         del queue, routing
-        return next(filter(None, _values(transport, names)), text.NONE)
+        found = next((transport[name] for name in names if name in transport), None)
+        return f"{found} packets" if type(found) is int else inline(found) or text.NONE
 
     return said
-
-
-def _values(fields: Settings, names: Sequence[str]) -> Iterator[str]:
-    return (inline(fields[name]) for name in names if name in fields)
 
 
 def _handshake(transport: Settings, queue: Settings, routing: Settings) -> str:

@@ -43,14 +43,14 @@ def figures(runs: Sequence[Run], curves: Sequence[charts.Labelled]) -> list[Figu
     no_fct, no_slowdown = why(runs, reasons.no_fct), why(runs, reasons.no_slowdown)
     idle, no_queue = why(runs, reasons.no_link_used), why(runs, reasons.no_queue)
     dots = (
-        "Thin lines are links that carried packets (an even choice of many), the bar is their middle half, the "
-        "dot their mean, the ring the largest."
+        "Ticks: links that carried packets, sampled if they are many; bar: interquartile range; dot: mean; ring: "
+        "largest."
     )
     # One size has one point: the table of completion says as much.
     by_size = [] if all(run.one_size for run in runs) else [
         Figure(
             "by-size", "size", "Slowdown by flow size",
-            "Each run's flows, cut by size into tenths of equal number; a point stands at the largest of its tenth.",
+            "Deciles of flow size: a point stands at the largest flow of its decile.",
             charts.slowdown_by_size(curves), no_slowdown,
         ),
     ]  # fmt: skip

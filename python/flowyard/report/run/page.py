@@ -35,6 +35,7 @@ def render(
     runs: Sequence[Run],
     *,
     title: str = "",
+    places: Sequence[str] = (),
     more: Sequence[notices.Notice] = (),
     over: Replicated | None = None,
 ) -> str:
@@ -43,6 +44,7 @@ def render(
     Args:
         runs: They, in their order.
         title: Its title; default the names of the runs.
+        places: Folders of the runs, as seen from the page.
         more: Further banners.
         over: Results of the runs' replicas, if they have several.
     """
@@ -50,11 +52,12 @@ def render(
     varied = differences.differences([run.summary["scenario"] for run in runs])
     return frame.render(
         "run/page.html.jinja",
-        sections=sections(runs, over.curves if over else runs, over.summary if over else tables.summary(runs)),
+        sections=sections(runs, over and over.curves, over and over.summary),
         scripts=("tips.js", "sort.js", "charts/charts.js", "charts/heat.js", "charts/timeline.js"),
         styles=("page.css", "parts.css", "print.css"),
         title=title or _title(runs),
         notices=by_gravity([*more, *_notices(runs)]),
+        places=places,
         replicas=over.replicas if over else 1,
         story=story.of_runs(runs),
         columns=len(runs),

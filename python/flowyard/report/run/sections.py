@@ -34,23 +34,25 @@ class Advised:
 
 
 def sections(
-    runs: Sequence[Run], curves: Sequence[Labelled], summary: Sequence[tables.Group]
+    runs: Sequence[Run],
+    curves: Sequence[Labelled] | None = None,
+    summary: Sequence[tables.Group] | None = None,
 ) -> list[Section]:
     """The sections that there are, in their order.
 
     Args:
         runs: The runs.
-        curves: Sources of curves of completion, the runs themselves or all flows of their replicas.
-        summary: Their completion by size.
+        curves: Sources of curves of completion, such as all flows of replicas; default the runs.
+        summary: Their completion by size; default that of the runs.
     """
-    every = figures.figures(runs, curves)
+    every = figures.figures(runs, curves or runs)
     made = [
-        _completion(runs, summary),
+        _completion(runs, summary or tables.summary(runs)),
+        _distributions([figure for figure in every if figure.key not in OF_LINKS]),
         _fairness(runs),
         _advice(runs),
         _load(runs),
         _deadlines(runs),
-        _distributions([figure for figure in every if figure.key not in OF_LINKS]),
         _time(runs),
         _histograms(runs),
         _network(runs, [figure for figure in every if figure.key in OF_LINKS]),
@@ -170,7 +172,7 @@ def _flows(runs: Sequence[Run]) -> Section:
 
 
 def _losses(runs: Sequence[Run]) -> Section:
-    return _section("losses", "Losses", losses=tables.losses(runs), zeros=[tables.zeros(run) for run in runs])
+    return _section("losses", "Losses and repairs", losses=tables.losses(runs), zeros=[tables.zeros(run) for run in runs])
 
 
 def _faults(runs: Sequence[Run]) -> Section | None:
@@ -184,7 +186,7 @@ def _faults(runs: Sequence[Run]) -> Section | None:
 def _what(runs: Sequence[Run]) -> Section:
     return Section(
         "what",
-        (("what", "What was run"), ("cost", "What it took")),
+        (("what", "Configuration"), ("cost", "Cost")),
         {
             "differences": differences.rows(
                 differences.differences([run.summary["scenario"] for run in runs])

@@ -23,7 +23,7 @@ def facts_of(sweep: Sweep, common: Mapping[str, Any]) -> list[facts.Fact]:
     rows = [
         row(
             f"Axis: {name}", "Values that the runs differ by.",
-            facts.Cell(_list([value_label(value) for value in values], ", ")),
+            facts.Cell(listed(values)),
         )
         for name, values in sweep.axes.items()
     ]  # fmt: skip
@@ -69,6 +69,11 @@ def merged(values: Sequence[Any]) -> Any:
     if all(isinstance(value, list) for value in distinct) and len({len(value) for value in distinct}) == 1:
         return [merged(members) for members in zip(*distinct, strict=True)]
     return _list([facts.inline(value) or "none" for value in distinct])
+
+
+def listed(values: Sequence[Any]) -> str:
+    """Values of an axis in a line, the first few of many."""
+    return _list([value_label(value) for value in values], ", ")
 
 
 def _list(values: Sequence[str], joint: str = " / ") -> str:

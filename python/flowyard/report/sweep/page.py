@@ -25,7 +25,7 @@ from flowyard.report.metrics import (
     PACKETS,
     Metric,
 )
-from flowyard.report.run import facts, labelled
+from flowyard.report.run import facts, labelled, story
 from flowyard.report.run.tables import Cell
 from flowyard.report.sweep import facts as sweep_facts
 from flowyard.report.sweep import lines, load_charts, notices, over_size, points, side_by_side
@@ -174,6 +174,7 @@ def render(sweep: Sweep) -> str:
         scripts=("tips.js", "sort.js", "charts/charts.js", "charts/layouts.js"),
         styles=("page.css", "parts.css", "sweep/page.css", "print.css"),
         title=sweep.name,
+        story=_story(sweep, done),
         columns=1,
         notices=notices.notices(sweep, metrics, means, summaries),
         made_from="sweep.json and its runs' run.json and flows.parquet",
@@ -206,6 +207,15 @@ def render(sweep: Sweep) -> str:
         else None,
         folders=_folders(metrics, varying),
     )
+
+
+def _story(sweep: Sweep, done: pl.DataFrame) -> str:
+    """Sentences on the runs and their axes, and on the first run."""
+    axes = [f"{name} ({sweep_facts.listed(values)})" for name, values in sweep.axes.items()]
+    over = f" over {' and '.join(axes)}" if axes else ""
+    replicas = f", {sweep.replicas:,} replicas each" if sweep.replicas > 1 and axes else ""
+    first = labelled.read([sweep.path(done["run"][0])])
+    return f"{len(sweep.runs):,} runs{over}{replicas}. The first run: {story.of_runs(first)}"
 
 
 def _as_planned(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
@@ -346,7 +356,7 @@ def _plain(figures: Sequence[Figure], means: pl.DataFrame) -> str:
         if metric.column in ALL_OF and _is_plain(metric, means[metric.column].drop_nulls())
     ]
     zero = [terms.TERMS[name].name for name in COUNTED if (means[name].drop_nulls() == 0).all()]
-    return " ".join([*said_of, *([f"Zero in every run: {', '.join(zero)}."] if zero else [])])
+    return " ".join([*said_of, *([f"None in any run: {', '.join(zero)}."] if zero else [])])
 
 
 def _choices(plan: Layout, means: pl.DataFrame) -> list[Choice]:

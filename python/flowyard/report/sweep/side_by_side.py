@@ -97,8 +97,9 @@ def render(sweep: Sweep) -> str:
     found = list(notices.missing(sweep, sweep.metrics, sweep.means))
     replicas = max(len(point.keys) for point in points)
     title = f"{sweep.name}: {' and '.join(run.label for run in runs) if len(runs) <= 2 else f'{len(runs)} runs side by side'}"
+    places = [f"runs/{point.keys[0]}" for point in points]
     if replicas == 1:
-        return page.render(runs, title=title, more=found)
+        return page.render(runs, title=title, places=places, more=found)
     body = (
         f"Tables of completion and the heads of runs have means over up to {replicas} replicas with 95% intervals by "
         "Student's t; curves have the flows of all replicas. Loads, links, losses, single flows and costs are of the "
@@ -111,7 +112,7 @@ def render(sweep: Sweep) -> str:
         cards=[_card(rows[ALL], run) for rows, run in zip(groups, runs, strict=True)],
         replicas=replicas,
     )
-    return page.render(runs, title=title, more=[*found, Notice("note", "Replicas", body)], over=over)
+    return page.render(runs, title=title, places=places, more=[*found, Notice("note", "Replicas", body)], over=over)
 
 
 def _flows(sweep: Sweep, point: Point) -> pl.DataFrame:
