@@ -100,18 +100,22 @@ def on_one_screen(message: str) -> str:
     """A message with long lines folded, and without what does not fit a screen then."""
     import textwrap
 
+    from flowyard.terminal import folding
+
     folded: list[str] = []
+    columns = min(COLUMNS, folding.columns(COLUMNS, sys.stderr))
     for line in message.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         folded += (
             textwrap.wrap(
                 line,
-                COLUMNS,
+                columns,
                 subsequent_indent=indent + "    ",
                 break_on_hyphens=False,
+                break_long_words=False,
                 drop_whitespace=True,
             )
-            if len(line) > COLUMNS
+            if len(line) > columns
             else [line]
         )
     if len(folded) > LINES:

@@ -279,6 +279,24 @@ def _wrapped(columns: _native.Table | None) -> Table | None:
     return None if columns is None else Table(columns)
 
 
+class Resolved(Displayed, dict[str, Any]):
+    """A scenario with every default filled in: a dict, which a notebook shows with the advice on it.
+
+    Attributes:
+        checked: What it was made of.
+    """
+
+    _view = "of_resolved"
+
+    def __init__(self, checked: Checked, *, whole: bool) -> None:
+        super().__init__(checked.resolved(whole=whole))
+        self.checked = checked
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy is plain data: what the engine built cannot be copied.
+        return dict, (dict(self),)
+
+
 def check(
     scenario: str | PathLike[str] | Model | Mapping[str, Any],
     overrides: Mapping[str, object] | None = None,
@@ -305,7 +323,7 @@ def check(
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
     prototypes = _registered(transports=transports, controls=controls, queues=queues, balancers=balancers)
-    return Checked(scenario, overrides, prototypes).resolved(whole=whole)
+    return Resolved(Checked(scenario, overrides, prototypes), whole=whole)
 
 
 class Outlook(NamedTuple):

@@ -182,13 +182,14 @@ def test_an_axis_that_is_not_the_load_has_both_beside_it(tmp_path):
 
 
 def test_at_one_load_the_carried_load_is_a_metric(tmp_path):
-    done = fy.sweep(fy.Plan(SCENARIO, [SYSTEM], name="one"), tmp_path / "s")
+    hosts = fy.Axis("hosts", {"topology.single-switch.hosts": [4, 8]})
+    done = fy.sweep(fy.Plan(SCENARIO, [hosts], name="one"), tmp_path / "s")
     html = page(done)
     assert "accepted" not in specs(html)
     assert len(rows(html, "carried-load")) == 2
     assert "data-layouts" not in html.partition("<script")[0]
     none = {**SCENARIO, "traffic": [{**SCENARIO["traffic"][0], "arrivals": "at-once"}]}
-    html = page(fy.sweep(fy.Plan(none, [SYSTEM], name="none"), tmp_path / "none"))
+    html = page(fy.sweep(fy.Plan(none, [hosts], name="none"), tmp_path / "none"))
     assert "carried load" not in visible(html).partition("Axes and scenario")[0].lower()
 
 

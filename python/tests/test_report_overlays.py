@@ -80,7 +80,7 @@ def test_faults_are_shaded_from_when_to_when(tmp_path, faults, spans):
         (
             {"ndp": {"data_limit": {"full-packets": 8}}},
             {"ndp": {"mtu": "1500B", "header_bytes": "64B", "mtu_includes_header": False}},
-            [("limit of data 12.5 KB (8 full packets)", 8 * 1564)],
+            [("buffer limit for data 12.5 KB (8 full packets)", 8 * 1564)],
         ),
         (
             {"lossless": {"xoff": "200KB", "kmin": "5KB", "kmax": "200KB"}},
@@ -105,7 +105,7 @@ def test_a_limit_is_drawn_near_the_data_and_said_anyway(tmp_path):
         overlays.length_rules([one], 400, lambda field: alt.Y(f"{field}:Q"))[1]["lengths"][0]["value"] == 1000
     )
     assert overlays.length_rules([one], 399, lambda field: alt.Y(f"{field}:Q")) == ([], {})
-    assert plain(overlays.said([one])) == "Dashed: limit 1.00 KB; drawn where it is near the data."
+    assert plain(overlays.said([one])) == "Dashed: limit 1.00 KB; drawn if in range."
     assert not overlays.said([run(tmp_path / "none", queue={"infinite": {}})])
     # Of several runs each length has the colour of its run, or of none if all have it.
     other = run(tmp_path / "other", queue={"drop-tail": {"limit": {"bytes": "900B"}}})

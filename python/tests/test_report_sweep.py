@@ -161,9 +161,9 @@ def test_what_was_swept_is_said(tmp_path):
 
 
 def test_metrics_that_never_vary_from_nothing_are_a_sentence(tmp_path):
-    done = swept(tmp_path / "s", TCP)
+    done = swept(tmp_path / "s", TCP, HOSTS)
     html = page(done)
-    zero = re.search(r"Zero in every run: ([^.]*)\.", visible(html))[1].split(", ")
+    zero = re.search(r"None in any run: ([^.]*)\.", visible(html))[1].split(", ")
     assert {"marks", "lost to faults"} <= set(zero)
     counters = [name for name in metrics.COUNTED if done.metrics[name].max()]
     assert len(zero) + len(counters) == len(metrics.COUNTED)
@@ -291,7 +291,7 @@ def test_one_replica_has_no_interval_and_says_so(tmp_path):
     done = swept(tmp_path / "s", WINDOW, replicas=1)
     html = page(done)
     assert "One replica" in visible(html)
-    assert "no interval is shown" in visible(html)
+    assert "there is no confidence interval" in visible(html)
     assert {(row["low"], row["high"]) for row in rows(html)} == {(None, None)}
     assert "±" not in visible(html).split("Terms")[0].split("Metrics")[1]
     assert "1 replica each" in visible(html)
@@ -354,7 +354,8 @@ def test_quantities_stand_on_their_scale_and_names_in_the_order_of_the_plan(tmp_
         "line",
         "point",
     ]
-    html = page(swept(tmp_path / "names", TCP))
+    plan = fy.Plan(SCENARIO, [TCP], replicas=3, metrics=["fct_p50_ps"])
+    html = page(fy.sweep(plan, tmp_path / "names"))
     assert [row["x"] for row in rows(html)] == ["ndp", "tcp"]
     assert [layer["mark"]["type"] for layer in specs(html)["fct-p50-ps"]["layer"]] == ["rule", "point"]
 

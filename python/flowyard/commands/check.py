@@ -19,11 +19,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The scenario, or a sweep's plan."""
     options.as_json(parser)
     options.scenario(parser)
+    parser.add_argument(
+        "--defaults", action="store_true", help="print the fields that the scenario leaves at their defaults, too"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks and prints; executes at most a moment of a run."""
     from flowyard import _native, memory, results, run_time, scenarios
+    from flowyard.commands import written
+    from flowyard.terminal import folding
     from flowyard.terminal.exits import COMPLETE
     from flowyard.text import room
 
@@ -53,16 +58,21 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({**resolved, **said}, indent=2))
         return COMPLETE
     print(f"{path}: nothing wrong")
+    own = written.fields(path, overrides)
+    # A balancer that nothing names is shown by its name, as a queue is.
+    balancer = (resolved["routing"] or {}).get("balancer")
+    own["routing"] = {"balancer": balancer and results.variant(balancer), **(own.get("routing") or {})}
     for part in ("topology", "routing", "transport", "queue"):
         if resolved.get(part):
-            _part(part, inline(resolved[part]))
+            _settings(part, resolved[part], own.get(part), arguments)
     if name := results.controlled(resolved):
         (settings,) = resolved["controller"].values()
-        _part(name, inline(settings))
+        given = written.inside(own.get("controller"))
+        _settings(name, settings, given, arguments)
     shared = {part: resolved[part] for part in ("transport", "routing")}
-    for entry in resolved["traffic"]:
-        own = {key: value for key, value in entry.items() if shared.get(key) != value}
-        _part("traffic", inline(own))
+    for number, entry in enumerate(resolved["traffic"]):
+        differing = {key: value for key, value in entry.items() if shared.get(key) != value}
+        _settings("traffic", differing, written.entry(own, number), arguments)
     for row in flows:
         from flowyard import traffic_stats
 
@@ -84,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         _part("observe", inline(resolved["observe"]))
         _part("", run_time.to_observe(needs))
     for piece in advice:
-        print(results.advised(piece))
+        folding.say(results.advised(piece))
     return COMPLETE
 
 
@@ -135,11 +145,22 @@ def _stuck(traffic: list[dict[str, Any]]) -> list[dict[str, str]]:
 
 def _part(name: str, said: str) -> None:
     """Prints a part of a scenario, in lines of a screen's width."""
-    import textwrap
+    from flowyard.terminal import folding
 
-    lead = f"  {name:<10} "
-    folded = textwrap.wrap(said, WIDTH - len(lead), break_long_words=False, break_on_hyphens=False)
-    print(lead + f"\n{' ' * len(lead)}".join(folded))
+    print(folding.folded(f"  {name:<10} ", said, min(WIDTH, folding.columns(WIDTH))))
+
+
+def _settings(name: str, resolved: Any, own: Any, arguments: argparse.Namespace) -> None:
+    """Prints a part without the fields that the scenario leaves at their defaults, unless asked for them."""
+    from flowyard.commands import written
+    from flowyard.terminal import folding
+
+    if arguments.defaults:
+        _part(name, inline(resolved))
+        return
+    shown, left = written.without_defaults(resolved, own)
+    defaults = f"{left} {'default' if left == 1 else 'defaults'}"
+    _part(name, inline(shown) + (f" and {defaults}" if left else ""))
 
 
 def inline(value: Any) -> str:

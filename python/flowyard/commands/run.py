@@ -49,6 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Runs it; after Ctrl-C what there is by then is kept."""
     from flowyard import folders, memory, results, run_time, scenarios
+    from flowyard.terminal import folding
     from flowyard.terminal.exits import FAILED, OF_STATUS
     from flowyard.terminal.interrupt import Deferred
     from flowyard.terminal.progress import Display
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     needs, _, _, _, window = checked.outlook()
     memory.require(needs["memory_bytes"])
     if window["rule"] != "all":
-        print(f"measured: {run_time.measuring(window)}", file=sys.stderr)
+        folding.say(f"measured: {run_time.measuring(window)}", sys.stderr)
     if checked.resolved().get("observe"):
         print(run_time.to_observe(needs), file=sys.stderr)
     # Ctrl-C ends the run, not the program: what there is by then is kept.
@@ -82,6 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         from flowyard.report.run.summary import tell
 
         tell(result, folder)
+        folding.hint(f"flowyard report {folder} draws them")
     for violation in result.violations:
         print(f"audit: {violation}", file=sys.stderr)
     return FAILED if result.violations else OF_STATUS[result.status]
@@ -93,6 +95,7 @@ def _replicas(arguments: argparse.Namespace, path: Path) -> int:
     from flowyard.errors import NO_PROTOTYPES, UserError
     from flowyard.report.sweep import replicas
     from flowyard.sweeps.command import complain, exit_code
+    from flowyard.terminal import folding
 
     if arguments.prototype:
         raise UserError(f"--replicas: {NO_PROTOTYPES}")
@@ -101,11 +104,13 @@ def _replicas(arguments: argparse.Namespace, path: Path) -> int:
     results.check(path, overrides)
     plan = sweeps.Plan(path, replicas=arguments.replicas, set=overrides, name=path.stem)
     folder = arguments.output or _free(path.stem)
-    tally = sweeps.execute(plan, folder, announce=lambda line: print(line, file=sys.stderr))
+    tally = sweeps.execute(plan, folder, announce=lambda line: folding.say(line, sys.stderr))
     sweep = sweeps.Sweep(folder)
     # Before means: an earlier run may be damaged.
     code = exit_code(tally, sweep)
     replicas.tell(sweep, tally, as_json=arguments.json)
+    if not arguments.json:
+        folding.hint(f"flowyard report {folder} draws them")
     complain(tally)
     return code
 
@@ -117,6 +122,7 @@ def _compare(arguments: argparse.Namespace, path: Path) -> int:
     from flowyard.report.sweep import page, side_by_side
     from flowyard.sweeps.command import complain, exit_code
     from flowyard.sweeps.comparison import comparison
+    from flowyard.terminal import folding
 
     if arguments.prototype:
         raise UserError(f"--compare: {NO_PROTOTYPES}")
@@ -127,8 +133,8 @@ def _compare(arguments: argparse.Namespace, path: Path) -> int:
     plan = comparison(path, fields, set=overrides, replicas=arguments.replicas, name=path.stem)
     folder = arguments.output or _free(path.stem, plan.continues)
     for note in plan.notes:
-        print(note, file=sys.stderr)
-    tally = sweeps.execute(plan, folder, announce=lambda line: print(line, file=sys.stderr))
+        folding.say(note, sys.stderr)
+    tally = sweeps.execute(plan, folder, announce=lambda line: folding.say(line, sys.stderr))
     sweep = sweeps.Sweep(folder)
     code = exit_code(tally, sweep)
     report = None

@@ -8,7 +8,7 @@ from flowyard.report.loads import MARK
 
 if TYPE_CHECKING:
     from flowyard.model import Model
-    from flowyard.results import Result
+    from flowyard.results import Resolved, Result
     from flowyard.sweeps.tables import Sweep
     from flowyard.table import Table
 
@@ -58,6 +58,26 @@ def of_scenario(model: "Model") -> str | None:
 
     data = model.to_dict()
     return f"<pre>{escape(toml(data, []))}</pre>" if isinstance(data, dict) else None
+
+
+def of_resolved(resolved: "Resolved") -> str:
+    """A scenario with its defaults, folded, and above it the advice, what will be measured, and what it needs."""
+    from flowyard import run_time
+    from flowyard.interchange.scenario_text import toml
+    from flowyard.results import advised
+    from flowyard.text import room
+
+    outlook = resolved.checked.outlook()
+    needs = outlook.needs
+    lines = [
+        f"measured: {run_time.measuring(outlook.window)}",
+        f"needs: about {room(needs['memory_bytes'])}; {'at least ' if outlook.is_least else ''}"
+        f"{needs['packet_hops']:,} packet-hops",
+        *map(advised, outlook.advice),
+    ]
+    said = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    text = escape(toml(dict(resolved), []))
+    return f"{said}<details><summary>{escape(resolved.checked.name)}, every default</summary><pre>{text}</pre></details>"
 
 
 def _table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -12,6 +12,7 @@ from flowyard.folders import reading
 from flowyard.run_json import unstable_of
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.tables import Sweep
+from flowyard.terminal import folding
 from flowyard.terminal.exits import COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 
 # Failures that are said one by one.
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         cluster=arguments.dask,
         shard=arguments.shard,
         update=arguments.update,
-        announce=lambda text: print(text, file=sys.stderr),
+        announce=lambda text: folding.say(text, sys.stderr),
     )
     sweep = Sweep(folder)
     # Before anything is said: a run that an earlier call left may be damaged.
@@ -59,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
         for line in tally.states(unsteady, f"flowyard show {folder} marks their points"):
             print(line)
         print(f"{done:,} of {planned:,} runs are in {folder}")
+        if done:
+            folding.hint(f"flowyard report {folder} draws them")
     complain(tally)
     return code
 

@@ -38,8 +38,9 @@ class Figure:
         return [charts.dash(i, len(self.lines)) for i in range(len(self.lines))]
 
 
-def figures(runs: Sequence[Run], curves: Sequence[charts.Labelled]) -> list[Figure]:
+def figures(runs: Sequence[Run], curves: Sequence[charts.Labelled] | None = None) -> list[Figure]:
     """Completion and links: what every run has; curves of completion may be of more flows than the runs'."""
+    curves = curves or runs
     no_fct, no_slowdown = why(runs, reasons.no_fct), why(runs, reasons.no_slowdown)
     idle, no_queue = why(runs, reasons.no_link_used), why(runs, reasons.no_queue)
     dots = (

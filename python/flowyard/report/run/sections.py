@@ -45,7 +45,7 @@ def sections(
         curves: Sources of curves of completion, such as all flows of replicas; default the runs.
         summary: Their completion by size; default that of the runs.
     """
-    every = figures.figures(runs, curves or runs)
+    every = figures.figures(runs, curves)
     made = [
         _completion(runs, summary or tables.summary(runs)),
         _distributions([figure for figure in every if figure.key not in OF_LINKS]),

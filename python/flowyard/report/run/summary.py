@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flowyard import text
 from flowyard.report import loads
 from flowyard.results import advised, controlled
+from flowyard.terminal import folding
 from flowyard.terminal.console import TextTable, show
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def tell(result: "Result", folder: Path) -> None:
     if (reason := why_nothing(result)) and reason not in lines:
         print(f"no completion times: {reason}")
     lines += [advised(advice) for advice in result.summary.get("advice") or ()]
-    print(*lines, sep="\n", end="\n" if lines else "")
+    for line in lines:
+        folding.say(line)
     print(f"results in {folder}")
 
 

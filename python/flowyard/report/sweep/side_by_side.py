@@ -53,14 +53,20 @@ class Point:
 
 
 def is_shown_so(sweep: Sweep) -> bool:
-    """Whether a sweep's page has its points side by side: if its plan asks for it, or no axis has an order."""
+    """Whether a sweep's page has its points side by side: if its plan asks for it, or no axis has an order.
+
+    Names of loads have that of the loads; and metrics that a plan chooses have charts of their own.
+    """
     axes = [values for values in sweep.axes.values() if len(values) > 1]
     points = 1
     for values in axes:
         points *= len(values)
     if not 1 < points <= MOST_SIDE_BY_SIDE:
         return False
-    return sweep.side_by_side or not any(axis_type(values).ordered for values in axes)
+    if sweep.side_by_side:
+        return True
+    named = not any(axis_type(values).ordered for values in axes)
+    return named and not sweep.chosen and sweep.means["offered_load"].drop_nulls().n_unique() < 2
 
 
 def points_of(sweep: Sweep) -> list[Point]:
