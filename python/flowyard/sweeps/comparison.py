@@ -100,13 +100,13 @@ def comparison(
     fields = {SHORT.get(field, field): list(own) for field, own in values.items()}
     for field, own in fields.items():
         if len(own) < 2:
-            raise UserError(f"--compare {field}: {len(own)} value; give at least two, as in {field}=A,B")
+            raise UserError(f"compare {field}: {len(own)} value; give at least two, as in {field}=A,B")
     runs = 1
     for own in fields.values():
         runs *= len(own)
     if runs > MOST_SIDE_BY_SIDE:
         raise UserError(
-            f"--compare: {runs} combinations; a page shows at most {MOST_SIDE_BY_SIDE} side by side: use a sweep"
+            f"compare: {runs} combinations; a page shows at most {MOST_SIDE_BY_SIDE} side by side: use a sweep"
         )
     changes, own_changes = _parted(set or {}, fields)
     notes: list[str] = []
@@ -128,13 +128,13 @@ def comparison(
 def _parted(
     changes: Mapping[str, Any], fields: Mapping[str, Sequence[Any]]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Changes for all runs, and those of one transport by its name where transports are compared."""
+    """Changes for all runs, and where transports are compared those of a transport or a queue, by "transport.tcp"."""
     shared: dict[str, Any] = {}
     own: dict[str, dict[str, Any]] = {}
     for key, value in changes.items():
-        steps = key.split(".")
-        if TRANSPORT in fields and steps[0] == TRANSPORT and len(steps) > 2:
-            own.setdefault(steps[1], {})[key] = value
+        part, _, rest = key.partition(".")
+        if TRANSPORT in fields and part in (TRANSPORT, "queue") and "." in rest:
+            own.setdefault(f"{part}.{rest.partition('.')[0]}", {})[key] = value
         else:
             shared[key] = value
     return shared, own
@@ -150,26 +150,30 @@ def _transports(
     """The scenario with each transport, with its label, and sentences on what it lacks of the scenario."""
     base = results.check(scenario, changes)
     chosen = [_chosen(value, base[TRANSPORT]) for value in values]
-    tags = {tag for value in chosen for tag in value}
-    if unused := [tag for tag in own_changes if tag not in tags]:
-        key = next(iter(own_changes[unused[0]]))
-        raise UserError(f"--set {key}: no compared transport is {unused[0]}; there are {', '.join(sorted(tags))}")
     labels = value_names([value if isinstance(value, Mapping) else str(value) for value in values], TRANSPORT)
     entries = [entry for entry in base["traffic"] if entry.get(TRANSPORT) in (None, base[TRANSPORT])]
     if not entries:
         name = base["traffic"][0].get("name", "NAME") if base["traffic"] else "NAME"
         raise UserError(
-            "--compare: each traffic entry has a transport of its own, which is not replaced; name the entry: "
-            f"--compare traffic.{name}.transport=A,B"
+            "compare: each traffic entry has a transport of its own, which is not replaced; name the entry: "
+            f"traffic.{name}.transport"
         )
     kept = {part for part in SERVING if any(key == part or key.startswith(f"{part}.") for key in changes)}
     places, notes = [], []
     for label, value in zip(labels, chosen, strict=True):
-        ((tag, _),) = value.items()
-        place, said = _with(base, value, own_changes.get(tag, {}), kept, compared)
+        place, said = _with(base, value, own_changes, kept, compared)
         places.append(place)
         notes += [f"{label}: {words}" for words in said]
+    there = {_member_of(place, part) for place in places for part in (TRANSPORT, "queue")}
+    if unused := [member for member in own_changes if member not in there]:
+        key = next(iter(own_changes[unused[0]]))
+        raise UserError(f"compare: {key} is set, and no run has {unused[0]}; there are {', '.join(sorted(there))}")
     return places, labels, notes
+
+
+def _member_of(scenario: Mapping[str, Any], part: str) -> str:
+    """The member that a scenario has, also if it names none, as "queue.ecn"."""
+    return f"{part}.{_kind(results.check(scenario, whole=True)[part])}"
 
 
 def _chosen(value: Any, own: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,7 +208,7 @@ def _member(value: Any) -> Any:
             names += members(controls) if controls else ()
     near = difflib.get_close_matches(value, names, n=1)
     meant = f"did you mean {near[0]}? " if near else ""
-    raise UserError(f"--compare: {value!r} is no transport; {meant}there are {', '.join(dict.fromkeys(names))}")
+    raise UserError(f"compare: {value!r} is no transport; {meant}there are {', '.join(dict.fromkeys(names))}")
 
 
 def _choice(field: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -217,7 +221,7 @@ def _choice(field: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, A
 def _with(
     base: Mapping[str, Any],
     transport: dict[str, Any],
-    changes: Mapping[str, Any],
+    own_changes: Mapping[str, Mapping[str, Any]],
     kept: set[str],
     compared: Sequence[str],
 ) -> tuple[dict[str, Any], list[str]]:
@@ -227,6 +231,7 @@ def _with(
         ScenarioError: It cannot be run even without these; the text is that of the scenario with them.
     """
     own = base[TRANSPORT]
+    changes = own_changes.get(f"{TRANSPORT}.{results.variant(transport)}", {})
     made = copy.deepcopy(dict(base))
     made[TRANSPORT] = transport
     for entry in made["traffic"]:
@@ -248,7 +253,10 @@ def _with(
     first: _native.ScenarioError | None = None
     while True:
         try:
-            return results.check(made, changes), notes
+            found = dict(results.check(made, changes))
+            if of_queue := own_changes.get(_member_of(found, "queue")):
+                found = dict(results.check(found, of_queue))
+            return found, notes
         except _native.ScenarioError as error:
             first = first or error
             refused = {

@@ -1,6 +1,6 @@
 """Settings in which transports differ by default, and which decide a comparison as much as the transports do.
 
-docs/comparing.md explains each. They are found by the names of fields, which are the same in all members: a member of
+docs/how-to/compare-transports.md explains each. They are found by the names of fields, which are the same in all members: a member of
 another project that follows them is compared, too.
 """
 
@@ -107,11 +107,13 @@ def _delayed(transport: Settings, queue: Settings, routing: Settings) -> str:
 
 
 def _buffer(transport: Settings, queue: Settings, routing: Settings) -> str:
-    del transport
-    del routing
+    del transport, routing
+    # What flow control holds back is at least what a port may queue.
     names = ("limit", "data_limit", "xoff", "short_buffer")
-    found = (f"{name.replace('_', ' ')} {inline(queue[name])}" for name in names if name in queue)
-    return next(found, "no limit")
+    found = next((queue[name] for name in names if name in queue), "no limit")
+    if not isinstance(found, Mapping):
+        return inline(found)
+    return ", ".join(f"{inline(number)} {unit}" if unit != "bytes" else inline(number) for unit, number in found.items())
 
 
 def _paths(transport: Settings, queue: Settings, routing: Settings) -> str:

@@ -195,7 +195,7 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
                 else "the runs did not carry the same flows (traffic_digest differs): compare distributions, not flows"
             )
             if unequal := fairness.unequal([_scenario(sweep, point) for point in points]):
-                print(f"they differ in: {', '.join(fact.name for fact in unequal)} (docs/comparing.md)")
+                print(f"they differ in: {', '.join(fact.name for fact in unequal)} (docs/how-to/compare-transports.md)")
     unsteady = sum(bool(unstable_of(summary)) for summary in summaries.values())
     for line in tally.states(unsteady, f"flowyard report {sweep.folder} has the reasons"):
         print(line)

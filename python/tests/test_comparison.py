@@ -1,0 +1,334 @@
+"""Runs side by side: `flowyard run --compare`, `fy.compare`, and the page that both and sweeps over names have."""
+
+import json
+import re
+import statistics
+from html import unescape
+
+import pages
+import polars as pl
+import pytest
+
+import flowyard as fy
+from flowyard import cli
+from flowyard.commands import options
+from flowyard.errors import UserError
+from flowyard.folders import run_files
+from flowyard.report import javascript
+from flowyard.report.run import fairness
+from flowyard.report.sweep import page, side_by_side
+from flowyard.sweeps.comparison import comparison
+from flowyard.terminal import console
+
+SCENARIO = {
+    "topology": {"single-switch": {"hosts": 4}},
+    "transport": {"ndp": {"initial_window": 7}},
+    "traffic": [
+        {
+            "name": "few",
+            "arrivals": {"poisson": {"load": 0.5}},
+            "matrix": "uniform",
+            "sizes": {"fixed": "10KB"},
+            "flows": 50,
+        }
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    """Making the real bundle takes seconds."""
+    monkeypatch.setattr(javascript, "bundle", lambda: "/* bundle */")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    (tmp_path / "few.json").write_text(json.dumps(SCENARIO))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def scenarios(*args, **kwargs):
+    """The scenarios of a comparison by their labels, and its notes."""
+    made = comparison(*args, **kwargs)
+    return {task.label.partition(" = ")[2]: json.loads(task.scenario) for task in made.tasks()}, made.notes
+
+
+def kind(value):
+    return None if value is None else next(iter(value))
+
+
+class TestValues:
+    def test_names_alone_are_transports(self):
+        assert options.compared("ndp,dctcp") == ("transport", ["ndp", "dctcp"])
+        tcp = {"tcp": {"preset": "datacentre", "mss": "1KB"}}
+        assert options.compared(f"ndp,{json.dumps(tcp)}") == ("transport", ["ndp", tcp])
+
+    def test_a_field_has_values_of_its_type(self):
+        assert options.compared("queue=ecn,drop-tail") == ("queue", ["ecn", "drop-tail"])
+        assert options.compared("run.audit=true,false") == ("run.audit", [True, False])
+        assert options.compared("load=0.5,1") == ("load", [0.5, 1])
+        assert options.compared('a={"b":[1,2]},"x,y"') == ("a", [{"b": [1, 2]}, "x,y"])
+
+    @pytest.mark.parametrize("text", ["ndp", "queue=ecn", "ndp,", "queue=,ecn", 'ndp,{"tcp"'])
+    def test_one_value_is_no_comparison(self, here, capsys, text):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(["run", "few.json", "--compare", text])
+        assert stopped.value.code == 2
+        assert "--compare" in capsys.readouterr().err
+
+    def test_too_many_are_for_a_sweep(self):
+        with pytest.raises(UserError, match="25 combinations; a page shows at most 24"):
+            comparison(SCENARIO, {"run.seed": range(25)})
+
+
+class TestTransports:
+    def test_the_own_one_keeps_its_settings_and_others_have_defaults(self):
+        found, notes = scenarios(SCENARIO, {"transport": ["ndp", "dctcp", "dcqcn"]})
+        assert found["ndp"]["transport"]["ndp"]["initial_window"] == 7
+        assert kind(found["dctcp"]["transport"]["tcp"]["congestion"]) == "dctcp"
+        assert kind(found["dcqcn"]["transport"]) == "dcqcn"
+        # No queue is named: each has what it recommends, and that needs no word.
+        assert [found[name].get("queue") for name in found] == [None] * 3
+        assert not notes
+
+    def test_controls_of_one_transport_share_its_fields(self):
+        own = {**SCENARIO, "transport": {"tcp": {"preset": "datacentre", "mss": "1KB", "congestion": "cubic"}}}
+        found, _ = scenarios(own, {"transport": ["cubic", "newreno", "dctcp", "tcp", "ndp"]})
+        for name in ("cubic", "newreno", "dctcp", "tcp"):
+            tcp = found[name]["transport"]["tcp"]
+            assert (tcp["mss"], tcp["preset"]) == ("1KB", "datacentre")
+        # TCP is the default control, not another word for the scenario's.
+        assert [kind(found[name]["transport"]["tcp"]["congestion"]) for name in ("cubic", "dctcp", "tcp")] == [
+            "cubic",
+            "dctcp",
+            "newreno",
+        ]
+
+    def test_fields_of_a_transport_and_of_a_queue_are_for_runs_that_have_it(self):
+        changes = {"transport.tcp.mss": "1KB", "queue.ecn.limit.packets": 33, "traffic.few.flows": 9}
+        found, _ = scenarios(SCENARIO, {"transport": ["ndp", "dctcp", "tcp"]}, set=changes)
+        assert found["dctcp"]["transport"]["tcp"]["mss"] == found["tcp"]["transport"]["tcp"]["mss"] == "1KB"
+        assert found["dctcp"]["queue"]["ecn"]["limit"] == {"packets": 33}
+        assert found["ndp"].get("queue") is found["tcp"].get("queue") is None
+        assert {each["traffic"][0]["flows"] for each in found.values()} == {9}
+
+    @pytest.mark.parametrize("key", ["transport.pfabric.mss", "queue.red.limit.packets"])
+    def test_fields_of_no_run_are_refused(self, key):
+        with pytest.raises(UserError, match=rf"{re.escape(key)} is set, and no run has"):
+            comparison(SCENARIO, {"transport": ["ndp", "tcp"]}, set={key: 5})
+
+    def test_a_name_that_is_none_is_refused_with_the_nearest(self):
+        with pytest.raises(UserError, match="'dctpc' is no transport; did you mean dctcp"):
+            comparison(SCENARIO, {"transport": ["ndp", "dctpc"]})
+
+    def test_an_entry_keeps_its_own_and_can_be_compared(self):
+        own = {"name": "bulk", "transport": "tcp", "arrivals": "at-once", "matrix": {"pairs": [[0, 1]]}}
+        entries = [*SCENARIO["traffic"], {**own, "sizes": {"fixed": "1KB"}}]
+        scenario = {**SCENARIO, "traffic": entries, "queue": "infinite", "transport": "datagram"}
+        found, _ = scenarios(scenario, {"transport": ["datagram", "newreno"]})
+        assert [kind(each["traffic"][1]["transport"]) for each in found.values()] == ["tcp", "tcp"]
+        found, _ = scenarios(scenario, {"traffic.bulk.transport": ["datagram", "swift"]})
+        assert kind(found["swift"]["traffic"][1]["transport"]["tcp"]["congestion"]) == "swift"
+        assert {kind(each["transport"]) for each in found.values()} == {"datagram"}
+        with pytest.raises(UserError, match=r"name the entry: traffic\.bulk\.transport"):
+            comparison({**scenario, "traffic": entries[1:]}, {"transport": ["datagram", "tcp"]})
+
+
+class TestQueues:
+    def test_that_of_the_own_transport_goes_with_it(self):
+        own = {**SCENARIO, "queue": {"ndp": {"data_limit": {"packets": 5}}}}
+        found, notes = scenarios(own, {"transport": ["ndp", "tcp", "pfabric"]})
+        assert found["ndp"]["queue"]["ndp"]["data_limit"] == {"packets": 5}
+        assert found["tcp"].get("queue") is found["pfabric"].get("queue") is None
+        assert notes == [
+            "tcp: queue drop-tail, its own, in place of ndp of ndp",
+            "pfabric: queue pfabric, its own, in place of ndp of ndp",
+        ]
+
+    def test_another_kind_stays_where_it_serves(self):
+        own = {**SCENARIO, "transport": "tcp", "queue": {"codel": {"limit": {"packets": 50}}}}
+        found, notes = scenarios(own, {"transport": ["tcp", "cubic", "ndp"]})
+        assert kind(found["tcp"]["queue"]) == kind(found["cubic"]["queue"]) == "codel"
+        assert found["ndp"].get("queue") is None
+        (note,) = notes
+        assert note.startswith('ndp: queue of its own, not that of the scenario: "codel" has no trimming')
+
+    def test_one_of_the_command_line_is_never_replaced(self):
+        with pytest.raises(fy.ScenarioError, match='"drop-tail" has no trimming, which transport.ndp needs'):
+            comparison(SCENARIO, {"transport": ["tcp", "ndp"]}, set={"queue": "drop-tail"})
+
+    def test_one_that_is_compared_is_that_of_the_point(self):
+        own = {**SCENARIO, "transport": "tcp", "queue": "drop-tail"}
+        found, notes = scenarios(own, {"transport": ["newreno", "dctcp"], "queue": ["ecn", {"red": {"ecn": True}}]})
+        assert [kind(each["queue"]) for each in found.values()] == ["ecn", "red"] * 2
+        assert not notes
+
+    def test_an_agent_goes_with_its_transport(self):
+        own = {**SCENARIO, "transport": "rcp", "agent": "rcp", "routing": {"balancer": {"nix": {}}}}
+        found, notes = scenarios(own, {"transport": ["rcp", "tcp"]})
+        assert (kind(found["rcp"]["agent"]), found["tcp"].get("agent")) == ("rcp", None)
+        assert len(notes) >= 1
+
+
+class TestCommand:
+    def test_one_table_and_one_page_with_the_same_flows(self, here, capsys):
+        assert cli.main(["run", "few.json", "-o", "there", "--compare", "ndp,tcp"]) == 0
+        out, announced = capsys.readouterr()
+        assert announced.startswith("few: 2 runs\n")
+        assert "all runs carried the same flows" in out
+        done = fy.open("there")
+        assert done.axes == {"protocol": ["ndp", "tcp"]}
+        digests = {done.path(key): run_files.summary(done.path(key))["traffic_digest"] for key in done.runs["run"]}
+        assert len(digests) == 2
+        assert len(set(digests.values())) == 1
+        medians = [
+            statistics.median(pl.read_parquet(folder / "flows.parquet").filter("measured")["slowdown"])
+            for folder in digests
+        ]
+        (line,) = (line for line in out.splitlines() if line.split()[:2] == ["slowdown", "p50"])
+        assert [float(word) for word in line.split()[2:]] == pytest.approx(medians, rel=0.005)
+        html = (here / "there" / "report.html").read_text()
+        specs = json.loads(re.search(r'id="specs">(.*?)</script>', html)[1])
+        for key in ("fct", "slowdown"):
+            assert {row["run"] for row in specs[key]["datasets"]["rows"]} == {"ndp", "tcp"}
+
+    def test_the_same_command_goes_on_and_another_one_has_a_new_folder(self, here, capsys):
+        words = ["run", "few.json", "--compare", "ndp,tcp"]
+        assert cli.main(words) == 0
+        assert cli.main([*words[:-1], "ndp,tcp,dctcp"]) == 0
+        assert "few: 3 runs, 2 of them done before" in capsys.readouterr().err
+        assert cli.main([*words, "--seed", "5"]) == 0
+        assert cli.main(words) == 0
+        assert sorted(path.name for path in (here / "out").iterdir()) == ["few-1", "few-2", "few-3"]
+
+    def test_json_has_each_point(self, here, capsys):
+        assert cli.main(["run", "few.json", "--compare", "ndp,tcp", "--replicas", "2", "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert (answer["same_traffic"], [point["label"] for point in answer["points"]]) == (True, ["ndp", "tcp"])
+        assert [len(point["runs"]) for point in answer["points"]] == [2, 2]
+
+    def test_different_flows_are_said(self, here, capsys):
+        assert cli.main(["run", "few.json", "--compare", "run.seed=1,2"]) == 0
+        assert "traffic_digest differs" in capsys.readouterr().out
+
+    def test_a_run_that_does_not_end_decides_the_exit_code(self, here):
+        assert cli.main(["run", "few.json", "--compare", "ndp,tcp", "--set", "run.until=1us"]) == 4
+
+    def test_an_interrupted_one_keeps_runs_and_goes_on(self, here, monkeypatch, capsys):
+        from flowyard.sweeps import local
+
+        real = local.execute
+
+        def stopped(missing, store, tally, *rest):
+            real(missing[:1], store, tally, *rest)
+            tally.interrupted = True
+
+        monkeypatch.setattr(local, "execute", stopped)
+        assert cli.main(["run", "few.json", "--compare", "ndp,tcp"]) == 130
+        out, errors = capsys.readouterr()
+        assert "1 of 2 runs are in" in out
+        assert "the same command goes on" in errors
+        assert not (here / "out/few-1/report.html").exists()
+        monkeypatch.undo()
+        monkeypatch.chdir(here)
+        monkeypatch.setattr(javascript, "bundle", lambda: "")
+        assert cli.main(["run", "few.json", "--compare", "ndp,tcp"]) == 0
+        assert "few: 2 runs, 1 of them done before" in capsys.readouterr().err
+
+    def test_prototypes_are_refused(self, here, capsys):
+        assert cli.main(["run", "few.json", "--compare", "ndp,tcp", "--prototype", "x.py"]) == 2
+        assert "--compare" in capsys.readouterr().err
+
+    def test_the_smallest_is_bold_if_all_completed(self, here):
+        done = fy.compare("few.json", ["ndp", "tcp"], "there")
+        table = side_by_side.side_by_side_table(done)
+        names = [row[0] for row in table.rows]
+        p50 = done.means["slowdown_p50"].to_list()
+        assert (names.index("slowdown p50"), 1 + p50.index(min(p50))) in table.bold
+        assert not any(names[row] in ("goodput", "drops", "queue") for row, _ in table.bold)
+        cut = fy.compare("few.json", ["ndp", "tcp"], "cut", set={"run.until": "100us"})
+        assert not side_by_side.side_by_side_table(cut).bold
+
+    def test_bold_is_written_where_there_are_styles(self, capsys, monkeypatch):
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        console.show(console.TextTable("t", ("", "a", "b"), [("x", "17", "23")], bold={(0, 1)}))
+        out = capsys.readouterr().out
+        assert re.search(r"\x1b\[1m *17", out)
+        assert not re.search(r"\x1b\[1m *23", out)
+
+
+class TestPage:
+    def visible(self, html):
+        body = re.sub(r"<script.*?</script>", "", html.partition("<body")[2], flags=re.DOTALL)
+        return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+    def test_a_sweep_over_names_has_it_with_the_names_of_its_labels(self, tmp_path):
+        axis = fy.Axis("system", {"transport": ["ndp", "tcp"]}, labels=["Ours", "Theirs"])
+        done = fy.sweep(fy.Plan(SCENARIO, [axis], replicas=3, name="both"), tmp_path / "s")
+        html = page.render(done)
+        specs = json.loads(re.search(r'id="specs">(.*?)</script>', html)[1])
+        assert {row["run"] for row in specs["fct"]["datasets"]["rows"]} == {"Ours", "Theirs"}
+        assert "both: Ours and Theirs" in html
+        # A table has means over replicas, and curves have the flows of all of them.
+        mean = done.by_size.filter(system="Ours", size_group="all")["slowdown_mean"].item()
+        assert f"{mean:.2f}" in self.visible(html)
+        flows = done.flows.filter(pl.col("system") == "Ours", "measured").collect()
+        longest = flows["fct_ps"].max()
+        drawn = [row for row in specs["fct"]["datasets"]["rows"] if row["run"] == "Ours"]
+        assert max(row["value"] for row in drawn) == pytest.approx(longest, rel=1e-4)
+        assert "means over up to 3 replicas" in self.visible(html)
+
+    def test_numbers_have_lines_unless_the_plan_asks_for_it(self, tmp_path):
+        window = {"transport.ndp.initial_window": [2, 8]}
+        swept = fy.sweep(fy.Plan(SCENARIO, [fy.Axis("window", window)]), tmp_path / "swept")
+        compared = fy.compare(SCENARIO, window, tmp_path / "compared")
+        assert [side_by_side.is_shown_so(each) for each in (swept, compared)] == [False, True]
+        assert [point.label for point in side_by_side.points_of(compared)] == ["initial_window 2", "initial_window 8"]
+
+    def test_names_of_loads_and_chosen_metrics_have_charts_over_the_axis(self, tmp_path):
+        load = fy.Axis("named", {"traffic.few.arrivals.poisson.load": [0.3, 0.6]}, labels=["low", "high"])
+        system = fy.Axis("system", {"transport": ["ndp", "tcp"]})
+        loads = fy.sweep(fy.Plan(SCENARIO, [load]), tmp_path / "loads")
+        chosen = fy.sweep(fy.Plan(SCENARIO, [system], metrics=["fct_p50_ps"]), tmp_path / "chosen")
+        assert not side_by_side.is_shown_so(loads)
+        assert not side_by_side.is_shown_so(chosen)
+
+    def test_runs_that_are_missing_are_said(self, tmp_path):
+        done = fy.sweep(comparison(SCENARIO, {"transport": ["ndp", "tcp", "dctcp"]}), tmp_path / "s", shard=(1, 2))
+        assert len(side_by_side.points_of(done)) == 2
+        assert "1 of 3 runs are not done" in self.visible(page.render(done))
+
+
+class TestFairness:
+    def unequal(self, *transports, **more):
+        resolved = [
+            dict(fy.check({**SCENARIO, "transport": transport, **more}, whole=True)) for transport in transports
+        ]
+        return {fact.name: [cell.main for cell in fact.cells] for fact in fairness.unequal(resolved)}
+
+    def test_defaults_differ_in_all(self):
+        found = self.unequal("ndp", {"tcp": {"congestion": "dctcp", "preset": "datacentre"}}, "dcqcn")
+        assert found["payload"] == ["1,436 B", "1,460 B", "1,000 B"]
+        assert found["header"] == ["64B", "40B", "62B"]
+        assert found["buffer"] == ["8 full-packets", "200 packets", "derived"]
+        assert found["minimum RTO"][1:] == ["5ms", "67108864ns"]
+        assert found["paths"] == ["per-packet", "per-flow", "per-flow"]
+        assert found["acknowledgements"][1].startswith("every 2 packets, or after 500us")
+        assert found["handshake"][1] == "one round trip before data"
+        assert found["initial window"][1:] == ["10 packets", "–"]  # noqa: RUF001
+
+    def test_one_field_is_one_difference(self):
+        assert self.unequal("ndp", "ndp") == {}
+        assert self.unequal("tcp", {"tcp": {"handshake": False}}).keys() == {"handshake"}
+        assert self.unequal("tcp", {"tcp": {"rto_min": "1ms"}}) == {"minimum RTO": ["200ms", "1ms"]}
+        # Settings of a session within a transport count, too.
+        mptcp = [{"mptcp": {"subflows": 1}}, {"mptcp": {"subflows": 1, "tcp": {"initial_window": 4}}}]
+        assert self.unequal(*mptcp) == {"initial window": ["10 packets", "4 packets"]}
+
+
+def test_the_page_on_it_is_followed(tmp_path):
+    own = pages.ROOT / "docs" / "how-to" / "compare-transports.md"
+    pages.follow(own, tmp_path, pages.environment(tmp_path / "bin"))
+    kinds = [word for block in pages.blocks(own) for word in block.words]
+    assert (kinds.count("run"), kinds.count("output")) == (3, 2)
