@@ -1,5 +1,7 @@
 """What Python and notebooks get of results: tables for other libraries, HTML, progress without a callback."""
 
+import copy
+import json
 import io
 import re
 import sys
@@ -115,6 +117,19 @@ def test_a_notebook_shows_what_there_is(result, small, tmp_path):
     assert not re.search("<[biu]>", shown + sweep._repr_html_())
     # Any part has one; a plain value has not.
     assert "initial_window = 7" in words(fy.Ndp(initial_window=7)._repr_html_())
+
+
+def test_a_notebook_shows_the_advice_on_a_checked_scenario(small):
+    checked = fy.check(small, {"transport": "tcp"})
+    said = words(checked._repr_html_())
+    for piece in fy.results.outlook(small, {"transport": "tcp"}).advice:
+        assert piece["message"] in said
+        assert piece["write"] in said
+    assert "rto_initial" in said
+    assert "measured: the whole run" in said
+    # Elsewhere it is plain data.
+    assert checked == json.loads(json.dumps(checked))
+    assert type(copy.deepcopy(checked)) is dict
 
 
 # Progress.

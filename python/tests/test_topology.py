@@ -13,6 +13,7 @@ from flowyard import topology
 from flowyard.cli import main
 from flowyard.errors import UserError
 from flowyard.folders import write_new
+from flowyard.topology import picture
 from flowyard.topology.picture import svg
 
 
@@ -148,3 +149,79 @@ def test_new_files_take_the_first_free_number(tmp_path, monkeypatch):
     assert places == ["out/net-1.svg", "out/net-2.svg", "out/net-3.svg"]
     with pytest.raises(UserError, match="is already there"):
         write_new("b", tmp_path / "out/net-1.svg", numbered="", suffix="")
+
+
+def explicit(switches, cables):
+    """A network of nodes that are named in the scenario, all switches of one tier."""
+    hosts = sorted({end for cable in cables for end in cable} - set(switches))
+    return topology.network(
+        {
+            "topology": {
+                "explicit": {
+                    "rate": "10Gbps",
+                    "delay": "1us",
+                    "hosts": hosts,
+                    "switches": [{"name": name} for name in switches],
+                    "cables": [{"ends": list(cable)} for cable in cables],
+                }
+            }
+        }
+    )
+
+
+def drawn(network):
+    """The height of each named node, and the points of bent cables by their number."""
+    values = picture.chart(network, "a").to_dict(validate=False)["datasets"].values()
+    heights = {row["name"]: row["y"] for rows in values for row in rows if "name" in row}
+    bent = {}
+    for row in (row for rows in values for row in rows if "step" in row):
+        bent.setdefault(row["cable"], []).append((row["x"], row["y"]))
+    return heights, bent
+
+
+def test_without_tiers_rows_are_by_distance_from_the_hosts():
+    cables = [("a", "l1"), ("b", "l2"), ("l1", "s1"), ("l1", "s2"), ("l2", "s1"), ("l2", "s2")]
+    network = explicit(["l1", "s1", "s2", "l2"], cables)
+    heights, bent = drawn(network)
+    assert heights == {"a": 0, "b": 0, "l1": 0.5, "l2": 0.5, "s1": 1, "s2": 1}
+    assert not bent
+    assert "level 2" in svg(network, "a")
+    # Tables keep the tiers of the file.
+    assert network.tiers() == ["host", "switch"]
+    assert network.distances() == {0: 0, 1: 0, 2: 1, 5: 1, 3: 2, 4: 2}
+
+
+def test_tiers_of_the_file_stay():
+    nodes = {"switches": [{"name": "l1", "tier": "leaf"}, {"name": "s1", "tier": "spine"}]}
+    ends = [("a", "l1"), ("b", "l1"), ("l1", "s1")]
+    network = topology.network(
+        {
+            "topology": {
+                "explicit": {
+                    "rate": "1Gbps",
+                    "delay": "1us",
+                    "hosts": ["a", "b"],
+                    "cables": [{"ends": list(pair)} for pair in ends],
+                    **nodes,
+                }
+            }
+        }
+    )
+    assert "level" not in svg(network, "a")
+
+
+def test_a_cable_bends_round_a_node_on_its_way():
+    cables = [("a", "s1"), ("b", "s2"), ("c", "s3"), ("s1", "s2"), ("s2", "s3"), ("s1", "s3")]
+    _, bent = drawn(explicit(["s1", "s2", "s3"], cables))
+    # Of the three in one row only that from end to end has a node between.
+    ((_, points),) = bent.items()
+    assert points[0] == pytest.approx((1 / 6, 1))
+    assert points[-1] == pytest.approx((5 / 6, 1))
+    middle = points[len(points) // 2]
+    assert middle[0] == pytest.approx(0.5)
+    assert abs(middle[1] - 1) * picture.HEIGHT > 2 * picture.NEAR
+
+
+def test_a_fabric_of_regular_tiers_has_no_bent_cable():
+    _, bent = drawn(topology.network({"topology": {"fat-tree": {"k": 4}}}))
+    assert not bent

@@ -66,7 +66,7 @@ def is_shown_so(sweep: Sweep) -> bool:
     if sweep.side_by_side:
         return True
     named = not any(axis_type(values).ordered for values in axes)
-    return named and not sweep.chosen and sweep.means["offered_load"].drop_nulls().n_unique() < 2
+    return named and not sweep.chosen and sweep.means["offered_load"].drop_nulls().round(6).n_unique() < 2
 
 
 def points_of(sweep: Sweep) -> list[Point]:
