@@ -18,7 +18,7 @@ from flowyard.prototypes import learning
 SECTIONS = {
     "Running": ("run", "check", "open", "open_run", "explain", "schema"),
     "Results": ("Result", "Table"),
-    "Sweeps": ("sweep", "Plan", "Axis", "Sweep"),
+    "Sweeps": ("sweep", "compare", "Plan", "Axis", "Sweep"),
     "Mistakes": ("ScenarioError",),
 }
 LISTS = ("Args", "Attributes", "Raises")

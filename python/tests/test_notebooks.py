@@ -1,8 +1,8 @@
 """What Python and notebooks get of results: tables for other libraries, HTML, progress without a callback."""
 
 import copy
-import json
 import io
+import json
 import re
 import sys
 from html.parser import HTMLParser

@@ -1,4 +1,4 @@
-"""A report for readers who meet the run for the first time: its first sentences, menu, legends, and tables side by side."""
+"""A report for readers who meet the run for the first time: first sentences, menu, legends, tables side by side."""
 
 import re
 from html import unescape
@@ -13,7 +13,15 @@ from flowyard.report.run.story import of_runs
 from flowyard.report.sweep import page as sweep_page
 
 SCENARIO = {
-    "topology": {"leaf-spine": {"leaves": 2, "spines": 1, "hosts": 3, "host": {"rate": "10Gbps"}, "spine": {"rate": "40Gbps"}}},
+    "topology": {
+        "leaf-spine": {
+            "leaves": 2,
+            "spines": 1,
+            "hosts": 3,
+            "host": {"rate": "10Gbps"},
+            "spine": {"rate": "40Gbps"},
+        }
+    },
     "transport": {"ndp": {}},
     "run": {"seed": 9},
     "traffic": [
@@ -64,7 +72,9 @@ def test_the_first_sentences_say_what_was_simulated(two):
 def test_runs_share_the_sentences_that_are_the_same(two):
     said = of_runs(two)
     assert said.count("hosts and 3 switches") == 1
-    assert "Transport ndp, queue ndp, load balancing per-packet; or transport newreno, queue drop-tail" in said
+    assert (
+        "Transport ndp, queue ndp, load balancing per-packet; or transport newreno, queue drop-tail" in said
+    )
 
 
 def test_a_sweep_says_its_axes_and_its_first_run(tmp_path):
@@ -107,9 +117,15 @@ def test_completion_times_and_slowdowns_are_tables_that_a_narrow_page_stacks(two
     """Each alone has at most eight columns; in one row they had thirteen, too many for 800 px."""
     section = run_page.render(two).partition('id="completion"')[2].partition("</section>")[0]
     tables = re.findall(r"<table.*?</table>", section, flags=re.DOTALL)
-    assert [re.search(r'class="span">.*?>?(FCT|slowdown)', table)[1] for table in tables] == ["FCT", "slowdown"]
+    assert [re.search(r'class="span">.*?>?(FCT|slowdown)', table)[1] for table in tables] == [
+        "FCT",
+        "slowdown",
+    ]
     columns = [
-        {len(re.findall(r"<t[hd]", row)) for row in re.findall(r"<tr>.*?</tr>", table.partition("</thead>")[2], flags=re.DOTALL)}
+        {
+            len(re.findall(r"<t[hd]", row))
+            for row in re.findall(r"<tr>.*?</tr>", table.partition("</thead>")[2], flags=re.DOTALL)
+        }
         for table in tables
     ]
     assert columns == [{8}, {6}]

@@ -20,7 +20,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.as_json(parser)
     options.scenario(parser)
     parser.add_argument(
-        "--defaults", action="store_true", help="print the fields that the scenario leaves at their defaults, too"
+        "--defaults",
+        action="store_true",
+        help="print the fields that the scenario leaves at their defaults, too",
     )
 
 
@@ -153,7 +155,6 @@ def _part(name: str, said: str) -> None:
 def _settings(name: str, resolved: Any, own: Any, arguments: argparse.Namespace) -> None:
     """Prints a part without the fields that the scenario leaves at their defaults, unless asked for them."""
     from flowyard.commands import written
-    from flowyard.terminal import folding
 
     if arguments.defaults:
         _part(name, inline(resolved))

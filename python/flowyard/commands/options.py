@@ -100,7 +100,9 @@ def compared(text: str) -> tuple[str, list[Any]]:
         field, listed = "transport", text
     values = [_value(piece) for piece in _pieces(listed)]
     if len(values) < 2 or "" in values:
-        raise argparse.ArgumentTypeError(f"{text!r}: use two values or more, as in ndp,dctcp or queue=drop-tail,ecn")
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: use two values or more, as in ndp,dctcp or queue=drop-tail,ecn"
+        )
     return field.strip(), values
 
 

@@ -1,7 +1,7 @@
 """`flowyard run`: a scenario to its end, its results in a folder, and what came of it on half a screen.
 
-With --replicas it is a sweep of one point: the scenario, several times with other random streams. With --compare it is a
-sweep over a few values of a field, whose runs stand side by side in one table and on one page.
+With --replicas it is a sweep of one point: the scenario, several times with other random streams. With --compare it is
+a sweep over a few values of a field, whose runs stand side by side in one table and on one page.
 """
 
 import argparse
@@ -33,8 +33,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=options.compared,
         metavar="VALUES",
-        help="run it with several transports and the same flows, such as --compare ndp,dctcp,dcqcn, or at several values "
-        "of a field: --compare queue=drop-tail,ecn; prints one table and writes one report; repeated: every combination",
+        help="run it with several transports and the same flows, such as --compare ndp,dctcp,dcqcn, or at several "
+        "values of a field: --compare queue=drop-tail,ecn; print one table and write one report; may be repeated, for "
+        "every combination",
     )
     parser.add_argument(
         "--replicas",

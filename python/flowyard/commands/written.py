@@ -75,7 +75,11 @@ def _put(within: Any, steps: list[str], value: Any) -> None:
     for i, step in enumerate(steps):
         if isinstance(within, list):
             within = next(
-                (item for n, item in enumerate(within) if step in (str(n), isinstance(item, dict) and item.get("name"))),
+                (
+                    item
+                    for n, item in enumerate(within)
+                    if step in (str(n), isinstance(item, dict) and item.get("name"))
+                ),
                 {},
             )
             if i == len(steps) - 1:

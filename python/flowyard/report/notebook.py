@@ -77,7 +77,8 @@ def of_resolved(resolved: "Resolved") -> str:
     ]
     said = "".join(f"<p>{escape(line)}</p>" for line in lines)
     text = escape(toml(dict(resolved), []))
-    return f"{said}<details><summary>{escape(resolved.checked.name)}, every default</summary><pre>{text}</pre></details>"
+    head = f"{escape(resolved.checked.name)}, every default"
+    return f"{said}<details><summary>{head}</summary><pre>{text}</pre></details>"
 
 
 def _table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -42,8 +42,8 @@ def compare(
 
     Args:
         scenario: A TOML or JSON file, the name of a packaged scenario, a Scenario, or plain data.
-        values: Transports, by name or as in scenarios: ["ndp", "dctcp", {"tcp": {"preset": "datacentre"}}]; or values by
-            the field, such as {"queue": ["drop-tail", "ecn"]}, of several fields every combination.
+        values: Transports, by name or as in scenarios: ["ndp", "dctcp", {"tcp": {"preset": "datacentre"}}]; or values
+            by the field, such as {"queue": ["drop-tail", "ecn"]}, of several fields every combination.
         directory: A new folder, or that of an earlier call, which goes on.
         set: Fields to change in every run; those of a transport, such as transport.tcp.preset, in runs that have it.
         replicas: Repetitions with other random streams.

@@ -12,7 +12,6 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,8 @@ from flowyard.sweeps.tables import MOST_SIDE_BY_SIDE
 from flowyard.sweeps.task import Task
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from flowyard.model import Model
 
 # Fields that may be called by one word.
@@ -32,8 +33,6 @@ SHORT = {"balancer": "routing.balancer"}
 TRANSPORT = "transport"
 # Parts of a scenario that serve one transport and may not fit another.
 SERVING = ("queue", "routing.balancer", "agent", "controller")
-
-Scenario = "str | PathLike[str] | Model | Mapping[str, Any]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +109,8 @@ def comparison(
         )
     changes, own_changes = _parted(set or {}, fields)
     notes: list[str] = []
-    axes, base = [], scenario
+    axes: list[Axis] = []
+    base: str | PathLike[str] | Model | Mapping[str, Any] | None = scenario
     for field, own in fields.items():
         column = free_name(field.rpartition(".")[2])
         if field == TRANSPORT:
@@ -167,7 +167,9 @@ def _transports(
     there = {_member_of(place, part) for place in places for part in (TRANSPORT, "queue")}
     if unused := [member for member in own_changes if member not in there]:
         key = next(iter(own_changes[unused[0]]))
-        raise UserError(f"compare: {key} is set, and no run has {unused[0]}; there are {', '.join(sorted(there))}")
+        raise UserError(
+            f"compare: {key} is set, and no run has {unused[0]}; there are {', '.join(sorted(there))}"
+        )
     return places, labels, notes
 
 
@@ -182,7 +184,9 @@ def _chosen(value: Any, own: Mapping[str, Any]) -> dict[str, Any]:
     ((own_tag, own_fields),) = own.items()
     if not isinstance(value, str):
         return {member: {}} if isinstance(member, str) else dict(member)
-    if value == member_name(own) or (value == own_tag and member == own_tag and "congestion" not in own_fields):
+    if value == member_name(own) or (
+        value == own_tag and member == own_tag and "congestion" not in own_fields
+    ):
         return dict(own)
     tag, fields = (member, {}) if isinstance(member, str) else next(iter(member.items()))
     if tag != own_tag:
@@ -201,7 +205,9 @@ def _member(value: Any) -> Any:
         return value
     for variant in defined["Transport"]["oneOf"]:
         for tag, config in variant.get("properties", {}).items():
-            fields = defined[config["$ref"].rpartition("/")[2]].get("properties", {}) if "$ref" in config else {}
+            fields = (
+                defined[config["$ref"].rpartition("/")[2]].get("properties", {}) if "$ref" in config else {}
+            )
             controls = _choice(fields.get("congestion", {}), defined)
             if controls and value in members(controls):
                 return {tag: {"congestion": value}}
@@ -253,10 +259,10 @@ def _with(
     first: _native.ScenarioError | None = None
     while True:
         try:
-            found = dict(results.check(made, changes))
-            if of_queue := own_changes.get(_member_of(found, "queue")):
-                found = dict(results.check(found, of_queue))
-            return found, notes
+            place = dict(results.check(made, changes))
+            if of_queue := own_changes.get(_member_of(place, "queue")):
+                place = dict(results.check(place, of_queue))
+            return place, notes
         except _native.ScenarioError as error:
             first = first or error
             refused = {

@@ -1,4 +1,4 @@
-"""Long lines folded between words, where a terminal would break within them; elsewhere lines stay whole for programs."""
+"""Long lines folded between words, where a terminal would break within them; elsewhere they stay whole."""
 
 import shutil
 import sys

@@ -2,14 +2,14 @@
 
 Networks in tiers stand in rows, hosts at the bottom; those whose hosts are joined to each other in a circle, a torus
 as a cube. Where a file names no tiers, they follow from the distance to the hosts; a cable on whose way another node
-stands bends around it. What would be too small to see is summed up: hosts as a number below their switch, and a network too large
-even for that as one box a tier.
+stands bends around it. What would be too small to see is summed up: hosts as a number below their switch, and a network
+too large even for that as one box a tier.
 """
 
 import math
 from collections import Counter
-from dataclasses import replace
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
@@ -73,7 +73,9 @@ def _in_levels(network: Network) -> Network:
     if network.kind != "explicit" or len(tiers) != 1 or max(distance.values(), default=0) < 2:
         return network
     nodes = [
-        node if node.host or place not in distance else node._replace(tier=f"{node.tier}, level {distance[place]}")
+        node
+        if node.host or place not in distance
+        else node._replace(tier=f"{node.tier}, level {distance[place]}")
         for place, node in enumerate(network.nodes)
     ]
     return replace(network, nodes=nodes)
@@ -208,7 +210,9 @@ def _drawn(
             lines += [{**style, "dash": [3, 3], **_line(end, _outwards(end, other))} for end, other in ends]
         elif bends and _in_the_way(places[a], places[b], places.values()):
             points = enumerate(_bent(places[a], places[b]))
-            curves += [{**style, "cable": f"{a}-{b}", "step": step, "x": px, "y": py} for step, (px, py) in points]
+            curves += [
+                {**style, "cable": f"{a}-{b}", "step": step, "x": px, "y": py} for step, (px, py) in points
+            ]
         else:
             lines.append(style | _line(places[a], places[b]))
     nodes = [

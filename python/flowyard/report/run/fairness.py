@@ -1,7 +1,7 @@
 """Settings in which transports differ by default, and which decide a comparison as much as the transports do.
 
-docs/how-to/compare-transports.md explains each. They are found by the names of fields, which are the same in all members: a member of
-another project that follows them is compared, too.
+docs/how-to/compare-transports.md explains each. They are found by the names of fields, which are the same in all
+members: a new member that follows them needs no line here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +76,11 @@ def _payload(transport: Settings, queue: Settings, routing: Settings) -> str:
     """Of a full packet: a field of its own, or what the MTU leaves beside the header."""
     del queue, routing
     header = _bytes(transport.get("header_bytes")) or 0
-    for name, inside in (("mss", 0), ("payload", 0), ("mtu", header if transport.get("mtu_includes_header") else 0)):
+    for name, inside in (
+        ("mss", 0),
+        ("payload", 0),
+        ("mtu", header if transport.get("mtu_includes_header") else 0),
+    ):
         if (size := _bytes(transport.get(name))) is not None:
             return f"{size - inside:,} B"
     return text.NONE
@@ -113,7 +117,9 @@ def _buffer(transport: Settings, queue: Settings, routing: Settings) -> str:
     found = next((queue[name] for name in names if name in queue), "no limit")
     if not isinstance(found, Mapping):
         return inline(found)
-    return ", ".join(f"{inline(number)} {unit}" if unit != "bytes" else inline(number) for unit, number in found.items())
+    return ", ".join(
+        f"{inline(number)} {unit}" if unit != "bytes" else inline(number) for unit, number in found.items()
+    )
 
 
 def _paths(transport: Settings, queue: Settings, routing: Settings) -> str:
@@ -127,7 +133,10 @@ SETTINGS: dict[str, tuple[str, Callable[[Settings, Settings, Settings], str]]] =
     "handshake": ("A lone short flow with a handshake takes twice as long as one without.", _handshake),
     "paths": ("Choice of a path: by flow collides, by packet reorders.", _paths),
     "payload": ("Payload of a full packet.", _payload),
-    "header": ("Bytes on the wire besides the payload of a packet: they lower goodput.", _first("header_bytes")),
+    "header": (
+        "Bytes on the wire besides the payload of a packet: they lower goodput.",
+        _first("header_bytes"),
+    ),
     "initial window": (
         "Packets or bytes before the first answer: short flows end within it.",
         _first("initial_window"),

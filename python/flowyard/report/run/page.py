@@ -52,7 +52,7 @@ def render(
     varied = differences.differences([run.summary["scenario"] for run in runs])
     return frame.render(
         "run/page.html.jinja",
-        sections=sections(runs, over and over.curves, over and over.summary),
+        sections=sections(runs, over.curves, over.summary) if over else sections(runs),
         scripts=("tips.js", "sort.js", "charts/charts.js", "charts/heat.js", "charts/timeline.js"),
         styles=("page.css", "parts.css", "print.css"),
         title=title or _title(runs),

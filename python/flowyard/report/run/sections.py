@@ -10,7 +10,16 @@ from typing import Any
 from flowyard.report import reasons
 from flowyard.report.charts import Labelled, heat, series
 from flowyard.report.charts import timeline as timelines
-from flowyard.report.run import absent, differences, facts, fairness, fault_impact, figures, load_tables, tables
+from flowyard.report.run import (
+    absent,
+    differences,
+    facts,
+    fairness,
+    fault_impact,
+    figures,
+    load_tables,
+    tables,
+)
 from flowyard.report.run.figures import Figure
 from flowyard.report.section import Section
 from flowyard.run_data import Run
@@ -172,7 +181,9 @@ def _flows(runs: Sequence[Run]) -> Section:
 
 
 def _losses(runs: Sequence[Run]) -> Section:
-    return _section("losses", "Losses and repairs", losses=tables.losses(runs), zeros=[tables.zeros(run) for run in runs])
+    return _section(
+        "losses", "Losses and repairs", losses=tables.losses(runs), zeros=[tables.zeros(run) for run in runs]
+    )
 
 
 def _faults(runs: Sequence[Run]) -> Section | None:

@@ -36,7 +36,9 @@ def network(run: Run) -> str:
     nodes = pl.concat([run.links["from"], run.links["to"]]).unique()
     switches = nodes.len() - hosts.len()
     rates = [_rates(run.links.filter(part)) for part in (at_hosts, ~at_hosts)]
-    links = f"links of {rates[0]}" + (f" to hosts and {rates[1]} between switches" if rates[1] not in ("", rates[0]) else "")
+    links = f"links of {rates[0]}" + (
+        f" to hosts and {rates[1]} between switches" if rates[1] not in ("", rates[0]) else ""
+    )
     kind = member_name(run.scenario["topology"])
     return f"{_number(hosts.len(), 'host')} and {_number(switches, 'switch')} ({kind}) with {links}"
 
@@ -90,7 +92,9 @@ def carried_by(run: Run) -> str:
     """Transports, queue and balancers."""
     scenario = run.scenario
     entries = scenario["traffic"] or [scenario]
-    transports = dict.fromkeys(str(member_name(entry.get("transport") or scenario["transport"])) for entry in entries)
+    transports = dict.fromkeys(
+        str(member_name(entry.get("transport") or scenario["transport"])) for entry in entries
+    )
     balancers = dict.fromkeys(
         str(member_name((entry.get("routing") or scenario["routing"]).get("balancer") or "per-flow"))
         for entry in entries

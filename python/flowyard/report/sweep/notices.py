@@ -114,9 +114,7 @@ def _endings(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> Itera
 
 def _numbers(metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:
     if means["replicas"].max() == 1:
-        body = (
-            "A single run per point: there is no confidence interval. Raise replicas to have one."
-        )
+        body = "A single run per point: there is no confidence interval. Raise replicas to have one."
         yield Notice("note", "One replica", body)
     if means["replicas"].max() == 2:
         body = (

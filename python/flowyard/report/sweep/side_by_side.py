@@ -1,8 +1,8 @@
 """The points of a sweep side by side, as several runs are: of a comparison, and of a sweep over names alone.
 
-Between names there is no line to draw: each point is a column of a table in the terminal, and a run of the page of runs.
-Where points have replicas, tables have means over these with intervals, and curves have the flows of all of them; what
-is of links, losses and single flows is of the first one.
+Between names there is no line to draw: each point is a column of a table in the terminal, and a run of the page of
+runs. Where points have replicas, tables have means over these with intervals, and curves have the flows of all of them;
+links, losses and single flows are those of the first one.
 """
 
 import json
@@ -16,7 +16,7 @@ from flowyard.analysis.completion import ALL, PERCENTILES, SIZE_GROUPS
 from flowyard.folders import run_files
 from flowyard.forks import pl
 from flowyard.report.metrics import ALL_METRICS
-from flowyard.report.run import fairness, facts, labelled, page, tables
+from flowyard.report.run import facts, fairness, labelled, page, tables
 from flowyard.report.run.notices import Notice
 from flowyard.report.sweep import notices
 from flowyard.report.sweep.axis_types import axis_type, value_label
@@ -80,9 +80,7 @@ def points_of(sweep: Sweep) -> list[Point]:
         values[place] = {name: row[name] for name in sweep.axes}
     order = {place: i for i, place in enumerate(sweep.runs.select(list(sweep.axes)).iter_rows())}
     return [
-        Point(
-            ", ".join(_said(name, values[place][name]) for name in varying), values[place], found[place]
-        )
+        Point(", ".join(_said(name, values[place][name]) for name in varying), values[place], found[place])
         for place in sorted(found, key=order.__getitem__)
     ]
 
@@ -98,11 +96,14 @@ def render(sweep: Sweep) -> str:
     points = points_of(sweep)
     runs = [
         replace(run, label=point.label)
-        for run, point in zip(labelled.read([sweep.path(point.keys[0]) for point in points]), points, strict=True)
+        for run, point in zip(
+            labelled.read([sweep.path(point.keys[0]) for point in points]), points, strict=True
+        )
     ]
     found = list(notices.missing(sweep, sweep.metrics, sweep.means))
     replicas = max(len(point.keys) for point in points)
-    title = f"{sweep.name}: {' and '.join(run.label for run in runs) if len(runs) <= 2 else f'{len(runs)} runs side by side'}"
+    names = " and ".join(run.label for run in runs) if len(runs) <= 2 else f"{len(runs)} runs side by side"
+    title = f"{sweep.name}: {names}"
     places = [f"runs/{point.keys[0]}" for point in points]
     if replicas == 1:
         return page.render(runs, title=title, places=places, more=found)
@@ -118,11 +119,15 @@ def render(sweep: Sweep) -> str:
         cards=[_card(rows[ALL], run) for rows, run in zip(groups, runs, strict=True)],
         replicas=replicas,
     )
-    return page.render(runs, title=title, places=places, more=[*found, Notice("note", "Replicas", body)], over=over)
+    return page.render(
+        runs, title=title, places=places, more=[*found, Notice("note", "Replicas", body)], over=over
+    )
 
 
 def _flows(sweep: Sweep, point: Point) -> pl.DataFrame:
-    return pl.concat([Run.read(sweep.path(key), labelled.FLOW_COLUMNS.split()).measured for key in point.keys])
+    return pl.concat(
+        [Run.read(sweep.path(key), labelled.FLOW_COLUMNS.split()).measured for key in point.keys]
+    )
 
 
 def _groups(sweep: Sweep, points: Sequence[Point]) -> list[dict[str, dict[str, Any]]]:
@@ -137,7 +142,10 @@ def _groups(sweep: Sweep, points: Sequence[Point]) -> list[dict[str, dict[str, A
 
 def _ends(row: Mapping[str, Any]) -> dict[str, Any]:
     """A mean over replicas as a row of `analysis.by_size` with intervals."""
-    found = dict(row) | {"flows": round(row["flows"]), "completed": round(row["flows"] * row["completed_fraction"])}
+    found = dict(row) | {
+        "flows": round(row["flows"]),
+        "completed": round(row["flows"] * row["completed_fraction"]),
+    }
     for kind, unit in (("fct", "_ps"), ("slowdown", "")):
         for name in ("mean", *PERCENTILES):
             mean, half = row[f"{kind}_{name}{unit}"], row[f"{kind}_{name}{unit}_ci95"]
@@ -149,14 +157,21 @@ def _ends(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _card(row: Mapping[str, Any], run: Run) -> tables.Card:
     """The head of a run with means in place of its own numbers."""
-    names = {"FCT p50": "fct_p50_ps", "FCT p99": "fct_p99_ps", "slowdown p50": "slowdown_p50", "slowdown p99": "slowdown_p99"}
+    names = {
+        "FCT p50": "fct_p50_ps",
+        "FCT p99": "fct_p99_ps",
+        "slowdown p50": "slowdown_p50",
+        "slowdown p99": "slowdown_p99",
+    }
     (own,) = tables.cards([run])
     cells = {name: tables.Cell(ALL_METRICS[column].show(row[column])) for name, column in names.items()}
     return tables.Card(
         completed=text.percent(row["completed_fraction"]),
         flows=f"{row['completed']:,} of {row['flows']:,} flows a replica",
         all_completed=row["completed_fraction"] == 1,
-        metrics=[replace(metric, cells=[cells[metric.name]]) for metric in own.metrics if metric.name in cells],
+        metrics=[
+            replace(metric, cells=[cells[metric.name]]) for metric in own.metrics if metric.name in cells
+        ],
     )
 
 
@@ -180,7 +195,11 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
             "interrupted": tally.interrupted,
             "same_traffic": same,
             "points": [
-                {"label": point.label, "runs": [f"runs/{key}" for key in point.keys], "means": _means(sweep, point)}
+                {
+                    "label": point.label,
+                    "runs": [f"runs/{key}" for key in point.keys],
+                    "means": _means(sweep, point),
+                }
                 for point in points
             ],
         }
@@ -195,7 +214,9 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
                 else "the runs did not carry the same flows (traffic_digest differs): compare distributions, not flows"
             )
             if unequal := fairness.unequal([_scenario(sweep, point) for point in points]):
-                print(f"they differ in: {', '.join(fact.name for fact in unequal)} (docs/how-to/compare-transports.md)")
+                print(
+                    f"they differ in: {', '.join(fact.name for fact in unequal)} (docs/how-to/compare-transports.md)"
+                )
     unsteady = sum(bool(unstable_of(summary)) for summary in summaries.values())
     for line in tally.states(unsteady, f"flowyard report {sweep.folder} has the reasons"):
         print(line)
@@ -235,7 +256,9 @@ def side_by_side_table(sweep: Sweep) -> TextTable:
         metric = ALL_METRICS[column]
         rows.append([name, *(text.NONE if row is None else metric.mean(row) for row in of)])
         values = [None if row is None else row[column] for row in of]
-        if column.startswith(("fct", "slowdown")) and all(row and row["completed_fraction"] == 1 for row in of):
+        if column.startswith(("fct", "slowdown")) and all(
+            row and row["completed_fraction"] == 1 for row in of
+        ):
             known = [value for value in values if value is not None]
             if len(known) == len(values) and len(set(known)) > 1:
                 bold.update((len(rows) - 1, i + 1) for i, value in enumerate(values) if value == min(known))
