@@ -4,6 +4,7 @@ import json
 import re
 import statistics
 from html import unescape
+from typing import Any
 
 import pages
 import polars as pl
@@ -50,7 +51,7 @@ def here(tmp_path, monkeypatch):
 
 def scenarios(*args, **kwargs):
     """The scenarios of a comparison by their labels, and its notes."""
-    made = comparison(*args, **kwargs)
+    made: Any = comparison(*args, **kwargs)
     return {task.label.partition(" = ")[2]: json.loads(task.scenario) for task in made.tasks()}, made.notes
 
 
@@ -184,7 +185,7 @@ class TestCommand:
         out, announced = capsys.readouterr()
         assert announced.startswith("few: 2 runs\n")
         assert "all runs carried the same flows" in out
-        done = fy.open("there")
+        done = fy.Sweep(here / "there")
         assert done.axes == {"protocol": ["ndp", "tcp"]}
         digests = {
             done.path(key): run_files.summary(done.path(key))["traffic_digest"] for key in done.runs["run"]

@@ -7,6 +7,7 @@ import re
 import sys
 from html.parser import HTMLParser
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -120,7 +121,7 @@ def test_a_notebook_shows_what_there_is(result, small, tmp_path):
 
 
 def test_a_notebook_shows_the_advice_on_a_checked_scenario(small):
-    checked = fy.check(small, {"transport": "tcp"})
+    checked: Any = fy.check(small, {"transport": "tcp"})
     said = words(checked._repr_html_())
     for piece in fy.results.outlook(small, {"transport": "tcp"}).advice:
         assert piece["message"] in said

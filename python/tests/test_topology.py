@@ -173,7 +173,7 @@ def drawn(network):
     """The height of each named node, and the points of bent cables by their number."""
     values = picture.chart(network, "a").to_dict(validate=False)["datasets"].values()
     heights = {row["name"]: row["y"] for rows in values for row in rows if "name" in row}
-    bent = {}
+    bent: dict[str, list[tuple[float, float]]] = {}
     for row in (row for rows in values for row in rows if "step" in row):
         bent.setdefault(row["cable"], []).append((row["x"], row["y"]))
     return heights, bent

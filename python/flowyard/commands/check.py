@@ -2,6 +2,8 @@
 
 import argparse
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from flowyard.commands import options
@@ -29,7 +31,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Checks and prints; executes at most a moment of a run."""
     from flowyard import _native, memory, results, run_time, scenarios
-    from flowyard.commands import written
     from flowyard.terminal import folding
     from flowyard.terminal.exits import COMPLETE
     from flowyard.text import room
@@ -60,21 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({**resolved, **said}, indent=2))
         return COMPLETE
     print(f"{path}: nothing wrong")
-    own = written.fields(path, overrides)
-    # A balancer that nothing names is shown by its name, as a queue is.
-    balancer = (resolved["routing"] or {}).get("balancer")
-    own["routing"] = {"balancer": balancer and results.variant(balancer), **(own.get("routing") or {})}
-    for part in ("topology", "routing", "transport", "queue"):
-        if resolved.get(part):
-            _settings(part, resolved[part], own.get(part), arguments)
-    if name := results.controlled(resolved):
-        (settings,) = resolved["controller"].values()
-        given = written.inside(own.get("controller"))
-        _settings(name, settings, given, arguments)
-    shared = {part: resolved[part] for part in ("transport", "routing")}
-    for number, entry in enumerate(resolved["traffic"]):
-        differing = {key: value for key, value in entry.items() if shared.get(key) != value}
-        _settings("traffic", differing, written.entry(own, number), arguments)
+    _parts(path, resolved, overrides, arguments)
     for row in flows:
         from flowyard import traffic_stats
 
@@ -98,6 +85,30 @@ def run(arguments: argparse.Namespace) -> int:
     for piece in advice:
         folding.say(results.advised(piece))
     return COMPLETE
+
+
+def _parts(
+    path: Path, resolved: dict[str, Any], overrides: Mapping[str, object], arguments: argparse.Namespace
+) -> None:
+    """Prints the parts of a scenario, with the fields that it writes."""
+    from flowyard import results
+    from flowyard.commands import written
+
+    own = written.fields(path, overrides)
+    # A balancer that nothing names is shown by its name, as a queue is.
+    balancer = (resolved["routing"] or {}).get("balancer")
+    own["routing"] = {"balancer": balancer and results.variant(balancer), **(own.get("routing") or {})}
+    for part in ("topology", "routing", "transport", "queue"):
+        if resolved.get(part):
+            _settings(part, resolved[part], own.get(part), arguments)
+    if name := results.controlled(resolved):
+        (settings,) = resolved["controller"].values()
+        given = written.inside(own.get("controller"))
+        _settings(name, settings, given, arguments)
+    shared = {part: resolved[part] for part in ("transport", "routing")}
+    for number, entry in enumerate(resolved["traffic"]):
+        differing = {key: value for key, value in entry.items() if shared.get(key) != value}
+        _settings("traffic", differing, written.entry(own, number), arguments)
 
 
 def _drawn(checked: Any, resolved: dict[str, Any]) -> list[dict[str, Any]]:

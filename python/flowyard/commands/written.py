@@ -1,4 +1,4 @@
-"""What a scenario says itself, beside the defaults: `flowyard check` shows that, and counts the rest."""
+"""The fields that a scenario writes itself: `flowyard check` shows these, and counts the defaults."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,13 +22,13 @@ def fields(path: Path, overrides: Mapping[str, object]) -> dict[str, Any]:
 
 
 def entry(own: Mapping[str, Any], number: int) -> Any:
-    """What is written of a traffic entry."""
+    """The written fields of a traffic entry."""
     listed = own.get("traffic")
     return listed[number] if isinstance(listed, list) and number < len(listed) else {}
 
 
 def inside(member: Any) -> Any:
-    """What is written in a member, such as the fields of {"syn": {...}}."""
+    """The written fields of a member, such as those of {"syn": {...}}."""
     return next(iter(member.values()), {}) if isinstance(member, Mapping) else {}
 
 
@@ -49,6 +49,8 @@ def without_defaults(resolved: Any, own: Any) -> tuple[Any, int]:
             left += inner
         else:
             left += max(1, count(value))
+    if len(shown) == len(resolved) == 1 and list(shown.values()) == [{}]:
+        return next(iter(shown)), left
     return shown, left
 
 

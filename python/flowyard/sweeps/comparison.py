@@ -284,7 +284,7 @@ def _own_kind(base: Mapping[str, Any], part: str) -> str | None:
 
 
 def _recommended(scenario: Mapping[str, Any], changes: Mapping[str, Any], part: str) -> Any:
-    """What a scenario has as a part if it names none; None where it must name one."""
+    """The part that a scenario has if it names none; None where it must name one."""
     bare = copy.deepcopy(dict(scenario))
     for each in SERVING:
         _take(bare, each)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from flowyard.terminal.names import printable
@@ -29,7 +29,7 @@ class TextTable(NamedTuple):
     rows: Sequence[Sequence[str]]
     left: int = 1
     words_last: bool = False
-    bold: Container[tuple[int, int]] = ()
+    bold: Set[tuple[int, int]] = frozenset()
 
     def column(self, i: int) -> list[str]:
         """The head and the cells of a column."""

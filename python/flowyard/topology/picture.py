@@ -194,13 +194,12 @@ def _line(a: Place, b: Place) -> dict[str, Any]:
     return {"x": a[0], "y": a[1], "x2": b[0], "y2": b[1]}
 
 
-def _drawn(
-    network: Network, tiers: list[str], places: dict[int, Place], notes: dict[int, str], title: str
-) -> Any:
-    """Nodes at their places, and the cables between them."""
+def _cables(network: Network, places: dict[int, Place]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Straight cables, a row each, and the points of those that bend around a node."""
     pairs = Counter((c.a, c.b, c.rate_bps) for c in network.cables if c.a in places and c.b in places)
     rates = sorted({bps for _, _, bps in pairs})
-    lines, curves = [], list[dict[str, Any]]()
+    lines: list[dict[str, Any]] = []
+    curves: list[dict[str, Any]] = []
     bends = len(pairs) * len(places) <= PAIRS_MAX
     for (a, b, bps), number in pairs.items():
         # Thicker by a step for each higher rate.
@@ -215,6 +214,13 @@ def _drawn(
             ]
         else:
             lines.append(style | _line(places[a], places[b]))
+    return lines, curves
+
+
+def _drawn(
+    network: Network, tiers: list[str], places: dict[int, Place], notes: dict[int, str], title: str
+) -> Any:
+    """Nodes at their places, and the cables between them."""
     nodes = [
         {
             "x": x,
@@ -230,9 +236,11 @@ def _drawn(
     shown = [tier for tier in tiers if any(node["tier"] == tier for node in nodes)]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1]))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.04, 1.04]))
+    lines, curves = _cables(network, places)
+    faint = max(0.15, min(0.7, 120 / max(len(lines) + len(curves) / (STEPS + 1), 1)))
     cables = (
         alt.Chart(alt.InlineData(values=lines))
-        .mark_rule(color="#8a8f98", opacity=max(0.15, min(0.7, 120 / max(len(lines), 1))))
+        .mark_rule(color="#8a8f98", opacity=faint)
         .encode(
             x=x,
             y=y,
@@ -242,7 +250,6 @@ def _drawn(
             strokeDash=alt.StrokeDash("dash:N", scale=None),
         )
     )
-    faint = max(0.15, min(0.7, 120 / max(len(pairs), 1)))
     bent = (
         alt.Chart(alt.InlineData(values=curves))
         .mark_line(color="#8a8f98", opacity=faint)

@@ -10,7 +10,7 @@ from flowyard.forks import pl
 from flowyard.peers import Comparison
 from flowyard.report import charts, frame, terms
 from flowyard.report.mark import MARK
-from flowyard.report.run import tables
+from flowyard.report.run import labelled, story, tables
 from flowyard.report.run.figures import Figure
 from flowyard.report.run.tables import Cell
 
@@ -82,6 +82,7 @@ def render(found: Comparison) -> str:
         runs=both,
         columns=2,
         title=f"{name}: Flowyard and {found.peer}",
+        story=story.of_runs(labelled.read([found.run])),
         notices=[],
         notes=found.notes(),
         figures={figure.key: figure for figure in shown},

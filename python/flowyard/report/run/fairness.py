@@ -32,7 +32,7 @@ def _all(scenarios: Sequence[Settings]) -> list[Fact]:
 
 
 def _of_entries(scenario: Settings, said: Callable[[Settings, Settings, Settings], str]) -> str:
-    """What is said of the transport of each traffic entry, once."""
+    """The text on the transport of each traffic entry, once."""
     queue = scenario.get("queue") or {}
     found = []
     for entry in scenario["traffic"] or [{}]:

@@ -12,7 +12,7 @@ from flowyard.run_data import Run
 
 @dataclass(frozen=True)
 class Replicated:
-    """What several replicas of each run have together, in place of what the one that is shown has.
+    """Results of several replicas of each run together, in place of those of the one that is shown.
 
     Attributes:
         curves: Their flows, by the runs' labels.
