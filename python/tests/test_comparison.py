@@ -221,6 +221,12 @@ class TestCommand:
         )
         assert [len(point["runs"]) for point in answer["points"]] == [2, 2]
 
+    def test_changes_may_be_what_makes_a_scenario_whole(self, tmp_path):
+        entry = {key: value for key, value in SCENARIO["traffic"][0].items() if key != "matrix"}
+        part = {**SCENARIO, "name": "part", "traffic": [entry]}
+        done = fy.compare(part, ["ndp", "tcp"], tmp_path / "s", set={"traffic.few.matrix": "permutation"})
+        assert (done.name, done.complete) == ("part", True)
+
     def test_different_flows_are_said(self, here, capsys):
         assert cli.main(["run", "few.json", "--compare", "run.seed=1,2"]) == 0
         assert "traffic_digest differs" in capsys.readouterr().out

@@ -60,7 +60,7 @@ def test_the_first_sentences_say_what_was_simulated(two):
     said = of_runs(two[:1]).replace("\xa0", " ")
     assert said.startswith(
         "6 hosts and 3 switches (leaf-spine) with links of 10.0 Gbps to hosts and 40.0 Gbps between switches. "
-        "Few: 60 measured flows of 20.0 KB on average, Poisson arrivals at a load of 0.5, pairs uniform. "
+        'Traffic "few": 60 measured flows of 20.0 KB, Poisson arrivals at a load of 0.5, matrix uniform. '
         "Transport ndp, queue ndp, load balancing per-packet. "
     )
     assert said.endswith("seed 9, replica 0.")

@@ -119,9 +119,10 @@ def comparison(
         else:
             own = [_member(value) for value in own] if field.endswith(f".{TRANSPORT}") else own
             axes.append(Axis(column, {field: own}, labels=value_names(own, column)))
+    called = name or results.Checked(scenario, changes).name
     if TRANSPORT in fields:
+        # They are in the scenario of each place.
         base, changes = None, {}
-    called = name or results.Checked(scenario, set if TRANSPORT not in fields else None).name
     return Comparison(Plan(base, axes, replicas, changes, called), notes)
 
 

@@ -60,20 +60,21 @@ def traffic(run: Run) -> str:
     if not entries:
         return "no traffic"
     more = f"; and {len(entries) - MOST_ENTRIES} more entries" if len(entries) > MOST_ENTRIES else ""
-    return "; ".join(_entry(run, *entry) for entry in entries[:MOST_ENTRIES]) + more
+    return f"traffic {'; '.join(_entry(run, *entry) for entry in entries[:MOST_ENTRIES])}{more}"
 
 
 def _entry(run: Run, entry: Mapping[str, Any], drawn: Mapping[str, Any]) -> str:
     mean = drawn["mean_size_bytes"]
     sizes = member_name(entry["sizes"]) or "given"
-    average = f" of {text.size(mean)} on average" if mean is not None else ""
+    average = f" of {text.size(mean)}" if mean is not None else ""
+    average += " on average" if average and sizes != "fixed" else ""
     listed = sizes in ("fixed", "list", "endless")
     size = f"{average if listed else f'{average} (sizes {sizes})'}"
     if drawn.get("background"):
         flows = f"{_number(drawn['flows'], 'flow')} in the background"
     else:
         flows = _number(run.measured.filter(tag=drawn["name"]).height, "measured flow")
-    return f"{drawn['name']}: {flows}{size}, {_arrivals(entry)}, pairs {_pairs(entry)}"
+    return f'"{drawn["name"]}": {flows}{size}, {_arrivals(entry)}, matrix {_pairs(entry)}'
 
 
 def _arrivals(entry: Mapping[str, Any]) -> str:
