@@ -19,7 +19,7 @@ from flowyard.report.metrics import ALL_METRICS
 from flowyard.report.run import facts, fairness, labelled, page, tables
 from flowyard.report.run.notices import Notice
 from flowyard.report.sweep import notices
-from flowyard.report.sweep.axis_types import axis_type, value_label
+from flowyard.report.sweep.axis_types import value_label
 from flowyard.run_data import Run, with_derived
 from flowyard.run_json import unstable_of
 from flowyard.sweeps.outcomes import Outcomes
@@ -53,7 +53,7 @@ class Point:
 
 
 def is_shown_so(sweep: Sweep) -> bool:
-    """Whether a sweep's page has its points side by side: if its plan asks for it, or no axis has an order.
+    """Whether a sweep's page has its points side by side: if its plan asks for it, or its axes have names alone.
 
     Names of loads have that of the loads; and metrics that a plan chooses have charts of their own.
     """
@@ -65,7 +65,7 @@ def is_shown_so(sweep: Sweep) -> bool:
         return False
     if sweep.side_by_side:
         return True
-    named = not any(axis_type(values).ordered for values in axes)
+    named = not any(value_label(value)[:1].isdigit() for values in axes for value in values)
     return named and not sweep.chosen and sweep.means["offered_load"].drop_nulls().round(6).n_unique() < 2
 
 
