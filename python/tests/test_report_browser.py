@@ -239,6 +239,9 @@ def test_on_paper_everything_is_open_and_nothing_is_to_be_pressed(report, tmp_pa
         assert not browser.ask("document.querySelector('nav').checkVisibility()")
         assert not browser.ask("[...document.querySelectorAll('.sort')].some(each => each.checkVisibility())")
         assert browser.ask("document.querySelector('.notice.warning').checkVisibility()")
+        # The first sheet has the results; all else begins on another one.
+        after = "document.querySelector('#distributions + section')"
+        assert browser.ask(f"getComputedStyle({after}).breakBefore") == "page"
         assert browser.logged == []
 
 
