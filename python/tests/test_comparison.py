@@ -111,6 +111,13 @@ class TestTransports:
             "newreno",
         ]
 
+    def test_a_control_of_the_own_transport_comes_before_other_names(self):
+        own = {**SCENARIO, "transport": {"roce": {"payload": "2KB"}}}
+        found, _ = scenarios(own, {"transport": ["dcqcn", "dctcp"]})
+        for name, each in found.items():
+            assert kind(each["transport"]["roce"]["congestion"]) == name
+            assert each["transport"]["roce"]["payload"] == "2KB"
+
     def test_fields_of_a_transport_and_of_a_queue_are_for_runs_that_have_it(self):
         changes = {"transport.tcp.mss": "1KB", "queue.ecn.limit.packets": 33, "traffic.few.flows": 9}
         found, _ = scenarios(SCENARIO, {"transport": ["ndp", "dctcp", "tcp"]}, set=changes)

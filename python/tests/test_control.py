@@ -52,7 +52,7 @@ def test_a_run_says_what_its_controller_did():
 def test_the_check_names_the_controller_as_a_run_does(flowyard, tmp_path):
     def controllers(scenario):
         (tmp_path / "bursts.json").write_text(json.dumps(scenario))
-        done = flowyard("check", "bursts.json")
+        done = flowyard("check", "bursts.json", "--defaults")
         assert done.returncode == 0
         # Long lines are folded.
         said = " ".join(done.stdout.split())

@@ -181,8 +181,8 @@ def _member_of(scenario: Mapping[str, Any], part: str) -> str:
 
 def _chosen(value: Any, own: Mapping[str, Any]) -> dict[str, Any]:
     """A transport by its name: the scenario's own settings where it is of its kind, defaults otherwise."""
-    member = _member(value)
     ((own_tag, own_fields),) = own.items()
+    member = _member(value, own_tag)
     if not isinstance(value, str):
         return {member: {}} if isinstance(member, str) else dict(member)
     if value == member_name(own) or (
@@ -196,26 +196,38 @@ def _chosen(value: Any, own: Mapping[str, Any]) -> dict[str, Any]:
     return {tag: shared | fields}
 
 
-def _member(value: Any) -> Any:
-    """A transport by its name, or by that of a congestion control of one: {"tcp": {"congestion": "dctcp"}}."""
+def _member(value: Any, own: str | None = None) -> Any:
+    """A transport by its name, or by that of a congestion control of one: {"tcp": {"congestion": "dctcp"}}.
+
+    Controls of the scenario's own transport, `own`, come before all other names.
+    """
     if not isinstance(value, str):
         return value
-    defined = results.schema()["$defs"]
-    names = list(members(defined["Transport"]))
+    controls = _controls()
+    if own in controls and value in controls[own]:
+        return {own: {"congestion": value}}
+    names = list(members(results.schema()["$defs"]["Transport"]))
     if value in names:
         return value
-    for variant in defined["Transport"]["oneOf"]:
-        for tag, config in variant.get("properties", {}).items():
-            fields = (
-                defined[config["$ref"].rpartition("/")[2]].get("properties", {}) if "$ref" in config else {}
-            )
-            controls = _choice(fields.get("congestion", {}), defined)
-            if controls and value in members(controls):
-                return {tag: {"congestion": value}}
-            names += members(controls) if controls else ()
+    for tag, found in controls.items():
+        if value in found:
+            return {tag: {"congestion": value}}
+        names += found
     near = difflib.get_close_matches(value, names, n=1)
     meant = f"did you mean {near[0]}? " if near else ""
     raise UserError(f"compare: {value!r} is no transport; {meant}there are {', '.join(dict.fromkeys(names))}")
+
+
+def _controls() -> dict[str, list[str]]:
+    """The names of the congestion controls of each transport that has some."""
+    defined = results.schema()["$defs"]
+    found = {}
+    for variant in defined["Transport"]["oneOf"]:
+        for tag, config in variant.get("properties", {}).items():
+            fields = defined[config["$ref"].rpartition("/")[2]] if "$ref" in config else {}
+            if choice := _choice(fields.get("properties", {}).get("congestion", {}), defined):
+                found[tag] = list(members(choice))
+    return found
 
 
 def _choice(field: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any] | None:
