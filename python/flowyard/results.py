@@ -28,7 +28,7 @@ __all__ = ["Result", "check", "explain", "open_run", "run", "schema"]
 
 # The results' files that are tables: those of every run, and those that are there if there is something to tell.
 TABLES = ("flows", "links")
-OPTIONAL = ("connections", "samples", "histograms")
+OPTIONAL = ("connections", "samples", "histograms", "events")
 
 # What there is to catch around one run of many, so that the others go on: a scenario that is refused, one that needs
 # more memory than there is, a fault of the simulator.
@@ -51,6 +51,7 @@ class Result(Displayed):
         summary: What run.json holds: when and how it was started, scenario, version, seed, digest, status, counters.
         samples: Queues, utilisation, windows and rates over time; None unless the scenario's `observe` asks for it.
         histograms: Distributions of queues and latencies; None likewise.
+        events: Steps of packets, pauses, timers, windows and rates; None likewise.
         connections: A row for each connection of flows that had several (MPTCP); None if none had.
         captures: The name and the bytes of a pcap file for each cable whose packets were asked for; of a run that
             was opened they are in its folder only.
@@ -66,6 +67,7 @@ class Result(Displayed):
         *,
         samples: Table | None = None,
         histograms: Table | None = None,
+        events: Table | None = None,
         connections: Table | None = None,
         captures: Sequence[tuple[str, bytes]] = (),
     ) -> None:
@@ -74,6 +76,7 @@ class Result(Displayed):
         self.summary = summary
         self.samples = samples
         self.histograms = histograms
+        self.events = events
         self.connections = connections
         self.captures = captures
 
@@ -216,6 +219,7 @@ class Checked:
             summary,
             samples=_wrapped(outcome.samples),
             histograms=_wrapped(outcome.histograms),
+            events=_wrapped(outcome.events),
             connections=_wrapped(outcome.connections),
             captures=captures,
         )
@@ -383,12 +387,9 @@ def open_run(directory: str | PathLike[str]) -> Result:
             runs = f"; flowyard show {directory} lists the runs in it" if listed else ""
             raise UserError(f"{directory}: not the folder of a run, {name} is missing{runs}")
     flows, links = (read_table(directory / f"{table}.parquet") for table in TABLES)
-    connections, samples, histograms = (
-        read_table(file) if file.exists() else None
-        for file in (directory / f"{table}.parquet" for table in OPTIONAL)
-    )
-    summary = run_files.summary(directory)
-    return Result(flows, links, summary, samples=samples, histograms=histograms, connections=connections)
+    files = {table: directory / f"{table}.parquet" for table in OPTIONAL}
+    optional = {table: read_table(file) for table, file in files.items() if file.exists()}
+    return Result(flows, links, run_files.summary(directory), **optional)
 
 
 def read_table(path: Path) -> Table:

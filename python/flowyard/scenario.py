@@ -73,6 +73,7 @@ __all__ = [
     "EstimateAverage",
     "EstimateBacklog",
     "Estimates",
+    "Events",
     "Explicit",
     "Explicit2",
     "ExplicitCable",
@@ -120,6 +121,7 @@ __all__ = [
     "Infinite",
     "Interpolation",
     "Join",
+    "Kind",
     "Last",
     "LastIdle",
     "Late",
@@ -3758,6 +3760,9 @@ class Observe(Model):
     histograms: Histograms | None = None
     """Distributions of queues and of packets' latencies: histograms.parquet."""
 
+    events: Events | None = None
+    """Steps of packets, pauses, timers, windows and rates, a row each: events.parquet."""
+
     capture: Capture | None = None
     """The packets of some links, for Wireshark and the like: pcap/."""
 
@@ -3792,6 +3797,40 @@ class Histograms(Model):
 
     every: str = "1us"
     """Time from one sample of the ports to the next. A time, such as "10us", at least 1ns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Events(Model):
+    """Events of flows, links and a span of time."""
+
+    flows: Sequence[str] = ("*",)
+    """Flows by their traffic entry's name; * stands for any text. Timers of interfaces and pauses are of
+    no flow: they are recorded if all flows are.
+    """
+
+    numbers: Sequence[int] | None = None
+    """Only the flows of these numbers in flows.parquet, of those that `flows` names; absent: all of these."""
+
+    links: Sequence[str] = ("*",)
+    """Links by tier ("edge-host") or by the nodes at both ends ("host 3 -> *"); * stands for any text.
+    Timers, windows and rates are at no link.
+    """
+
+    kinds: Sequence[Kind] | None = None
+    """Kinds of events; absent: all."""
+
+    from_: str | None = None
+    """Events from this instant on. Absent: from the start of the measuring window. A time, such as "10us"."""
+
+    until: str | None = None
+    """Events until this instant, itself included. Absent: until the end of the measuring window. A time,
+    such as "10us".
+    """
+
+    rows_limit: int = 10000000
+    """At most so many rows, the first ones; run.json then records from when on rows are missing. A row
+    takes 72 bytes of memory. At most 1000000000.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -4429,6 +4468,22 @@ Connection = Literal["new", "kept"]
 
 # How deadlines are distributed.
 Deadlines = ExponentialDeadlines | UniformDeadlines
+
+# Kinds of events.
+Kind = Literal[
+    "made",
+    "enqueued",
+    "started",
+    "arrived",
+    "dropped",
+    "trimmed",
+    "marked",
+    "returned",
+    "paused",
+    "timer",
+    "window",
+    "rate",
+]
 
 # A rule for the measuring window.
 MeasureRule = Literal["auto", "all"]

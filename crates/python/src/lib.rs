@@ -150,6 +150,7 @@ fn explain(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("connections", records::connections::ALL),
         ("samples", records::samples::ALL),
         ("histograms", records::histograms::ALL),
+        ("events", records::events::ALL),
     ];
     columns(py, &tables)
 }

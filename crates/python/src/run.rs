@@ -37,6 +37,8 @@ pub struct Outcome {
     samples: Option<Py<Table>>,
     #[pyo3(get)]
     histograms: Option<Py<Table>>,
+    #[pyo3(get)]
+    events: Option<Py<Table>>,
     cables: Vec<Cable>,
     #[pyo3(get)]
     summary: String,
@@ -102,13 +104,14 @@ pub fn run(
         metadata.insert("flowyard.table".into(), table.name.into());
         Py::new(py, Table::new(flowyard_tables::batch(table, metadata)))
     };
-    let Observed { samples, histograms, cables } = outcome.observed;
+    let Observed { samples, histograms, events, cables } = outcome.observed;
     Ok(Outcome {
         flows: table(outcome.flows)?,
         links: table(outcome.links)?,
         connections: outcome.connections.map(table).transpose()?,
         samples: samples.map(table).transpose()?,
         histograms: histograms.map(table).transpose()?,
+        events: events.map(table).transpose()?,
         cables,
         summary: summary.to_string(),
     })

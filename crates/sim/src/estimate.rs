@@ -10,6 +10,7 @@ use crate::engine::run::memory::{
     CONN_BYTES, FLOW_BYTES, PACKET_BYTES, RECORD_BYTES, least_network_bytes, network_bytes,
 };
 use crate::ids::NodeId;
+use crate::observe::events;
 use crate::observe::samples::{ROW_BYTES, SERIES_OF_FLOW, SERIES_OF_LINK};
 use crate::observe::{Recorders, capture};
 use crate::problem::Problem;
@@ -28,6 +29,8 @@ const SENT_BYTES: f64 = 32.0;
 const STRETCH: f64 = 3.0;
 /// And no less than this, for timers that outlive it.
 const LINGER: f64 = 1e-3;
+/// Events of a packet at a link: it joins a port, starts and arrives; and one of its flow's windows, timers or marks.
+const EVENTS_A_HOP: f64 = 4.0;
 /// Loads above it are taken for this one.
 const LOAD_MOST: f64 = 0.9;
 /// Parts of the time for which active flows are counted.
@@ -73,13 +76,19 @@ impl Estimate {
         let captured = observe.capture.as_ref().map_or(0, |capture| {
             u64::from(capture.packet_limit).min(asked.packet_hops as u64) * capture::PACKET_BYTES
         });
+        let events = observe.events.as_ref().zip(recorders.recorder.as_ref());
+        let recorded = events.map_or(0, |(wanted, recorder)| {
+            let rows = (asked.packet_hops as f64 * EVENTS_A_HOP * recorder.share()) as u64;
+            rows.min(wanted.rows_limit) * events::ROW_BYTES
+        });
         let packet_bytes = PACKET_BYTES + if setup.has_records() { RECORD_BYTES } else { 0 };
         let memory = network_bytes(&setup.fabric, &setup.routes, setup.queue.port_bytes())
             + asked.flows * FLOW_BYTES
             + asked.connections * CONN_BYTES
             + (asked.packets_under_way * packet_bytes as f64 + asked.windows * SENT_BYTES) as u64
             + sample_rows * ROW_BYTES
-            + captured;
+            + captured
+            + recorded;
         Estimate {
             memory_bytes: memory,
             packet_hops: asked.packet_hops as u64,

@@ -242,6 +242,27 @@ define! {
         value "f64" "" "The value, in the unit that the series' name ends with; utilisation is a share."
     }
 
+    /// The columns of events.parquet, if the scenario requests it: in the order of events.
+    events {
+        time_ps "u64" "ps" "When it was."
+        kind "text" "" "Kind of the event. Of packets: made, the transport of a host sends it; enqueued, it joins a port; started, its first bit is on the wire; arrived, its last bit has come out of the link; dropped, also lost to a fault; trimmed; marked; returned, its header goes back to its sender. Others: paused, a port stops or resumes classes; timer, a timer of a host was due; window and rate, that of a flow's sender has changed."
+        detail "text" "" "Of a drop its reason: full, the queue had no room; displaced, it made room for another; managed, the queue chose to; fault; no-route. Of a timer its owner: sender, receiver or interface. Otherwise empty."
+        link "u64" "" "Number in links.parquet of the link that the port feeds, or that the packet came out of. Absent where there is none."
+        flow "u64" "" "Number of the flow in flows.parquet; of a connection that several flows share, the first of them."
+        subflow "u32" "" "Number of the connection in its flow."
+        forward "bool" "" "Whether the packet goes from the flow's sender to its receiver."
+        data "bool" "" "Whether it is data; otherwise an acknowledgement or another control packet."
+        number "u32" "" "Of data, its number in its connection, where its transport numbers packets; otherwise 0."
+        seq "u64" "" "Of data, the sequence number of its transport: its first byte, where the transport counts bytes."
+        payload_bytes "u32" "bytes" "Payload that the packet has, or had before it was trimmed."
+        wire_bytes "u32" "bytes" "Bytes on the wire, as the packet is from then on."
+        made_ps "u64" "ps" "When the packet was made: the same in all its events, and different from that of a retransmission."
+        hops "u32" "" "Links that it has crossed."
+        marked "bool" "" "Whether a port has marked it until then."
+        trimmed "bool" "" "Whether its payload has been cut off until then."
+        value "f64" "" "Of window bytes, of rate bit/s, of paused the classes that stand still from then on, as a sum of powers of two (class 0: 1), of timer its kind, a number of the transport's own. Otherwise absent."
+    }
+
     /// The columns of histograms.parquet, if the scenario requests it: by metric, class and value.
     histograms {
         metric "text" "" "The quantity counted. queue_bytes: bytes in a port, the packet on the wire included, at regular times. Of data packets that arrived whole: server_ps, from being made to the start of their transmission at the source; network_ps, from there to the arrival of their last bit."

@@ -174,7 +174,7 @@ _RUN: Mapping[str, Any] = {
             ),
         }
     ),
-    "observed": _Added({"samples": _OBSERVED, "histograms": _OBSERVED, "capture": _OBSERVED}),
+    "observed": _Added(dict.fromkeys(("samples", "histograms", "events", "capture"), _OBSERVED)),
     "scenario": _SCENARIO,
     "traffic": _Every(
         {

@@ -26,12 +26,13 @@ def of_table(table: "Table") -> str:
 def of_result(result: "Result") -> str:
     """The summary of a run, as the command line prints it, and the names of its tables."""
     from flowyard.report.run.summary import LEGEND, sizes_table, summary_table
+    from flowyard.results import OPTIONAL, TABLES
 
     name = str(result.summary["scenario"].get("name") or "run")
     shown = filter(None, (summary_table(result, name), sizes_table(result)))
     tables = {
         name: len(table)
-        for name in ("flows", "links", "connections", "samples", "histograms")
+        for name in (*TABLES, *OPTIONAL)
         if (table := getattr(result, name)) is not None
     }
     there = ", ".join(f"{name} ({rows:,} rows)" for name, rows in tables.items())

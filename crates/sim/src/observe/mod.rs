@@ -4,6 +4,7 @@
 //! Each is an [`Observer`](crate::engine::contract::observer::Observer) in a file of its own; none changes the run.
 
 pub mod capture;
+pub mod events;
 pub mod histograms;
 pub mod meter;
 pub mod samples;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use self::capture::{Captor, Capture};
+use self::events::{Events, Recorder};
 use self::histograms::{Distributions, Histograms};
 use self::meter::Meter;
 use self::samples::{Sampler, Samples};
@@ -34,6 +36,9 @@ pub struct Observe {
     /// Distributions of queues and of packets' latencies: histograms.parquet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub histograms: Option<Histograms>,
+    /// Steps of packets, pauses, timers, windows and rates, a row each: events.parquet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<Events>,
     /// The packets of some links, for Wireshark and the like: pcap/.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
@@ -50,15 +55,16 @@ impl Observe {
         let mut problems = Vec::new();
         if let Some(samples) = &self.samples {
             problems.extend(unmatched_links("samples.links", &samples.links, fabric));
-            for (index, pattern) in samples.flows.iter().enumerate() {
-                let matcher = WildMatch::new(pattern);
-                if !entries.iter().any(|name| matcher.matches(name)) {
-                    let what = format!("\"{pattern}\" is the name of no traffic entry");
-                    problems.push(Problem::new(
-                        format!("samples.flows.{index}"),
-                        hinted(what, pattern, entries.iter().copied()),
-                    ));
-                }
+            problems.extend(unmatched_entries("samples.flows", &samples.flows, entries));
+        }
+        if let Some(events) = &self.events {
+            problems.extend(unmatched_links("events.links", &events.links, fabric));
+            problems.extend(unmatched_entries("events.flows", &events.flows, entries));
+            if let (Some(from), Some(until)) = (events.from, events.until)
+                && until < from
+            {
+                problems
+                    .push(Problem::new("events.until", format!("{until} is before from, which is {from}")));
             }
         }
         if let Some(capture) = &self.capture {
@@ -91,6 +97,17 @@ fn chosen_links(patterns: &[String], fabric: &Fabric) -> Vec<LinkId> {
     all.filter(|(_, link)| is_chosen(link)).map(|(index, _)| LinkId(index as u32)).collect()
 }
 
+fn unmatched_entries(path: &str, patterns: &[String], entries: &[&str]) -> Vec<Problem> {
+    let nothing = |(index, pattern): (usize, &String)| {
+        let matcher = WildMatch::new(pattern);
+        let what = || format!("\"{pattern}\" is the name of no traffic entry");
+        let is_matched = entries.iter().any(|name| matcher.matches(name));
+        let names = entries.iter().copied();
+        (!is_matched).then(|| Problem::new(format!("{path}.{index}"), hinted(what(), pattern, names)))
+    };
+    patterns.iter().enumerate().filter_map(nothing).collect()
+}
+
 fn unmatched_links(path: &str, patterns: &[String], fabric: &Fabric) -> Vec<Problem> {
     let nothing = |(index, pattern): (usize, &String)| {
         if !chosen_links(std::slice::from_ref(pattern), fabric).is_empty() {
@@ -116,12 +133,15 @@ pub struct Recorders {
     pub distributions: Option<Distributions>,
     /// Packets.
     pub captor: Option<Captor>,
+    /// Events.
+    pub recorder: Option<Recorder>,
     /// Counters of the measuring window.
     pub meter: Meter,
 }
 
 impl Recorders {
-    /// The scenario's requests, before the run; each records within the measuring window.
+    /// The scenario's requests, before the run; each records within the measuring window, unless events have a span of their
+    /// own.
     pub fn new(observe: &Observe, fabric: &Fabric, carriers: &[Carrier], traffic: &Traffic) -> Recorders {
         let window = &traffic.window;
         Recorders {
@@ -131,16 +151,18 @@ impl Recorders {
                 .as_ref()
                 .map(|wanted| Distributions::new(wanted, fabric, window)),
             captor: observe.capture.as_ref().map(|capture| Captor::new(capture, fabric, window)),
+            recorder: observe.events.as_ref().map(|events| Recorder::new(events, fabric, carriers, traffic)),
             meter: Meter::new(traffic, fabric.links.len()),
         }
     }
 
     /// Each of them.
     pub fn all(&mut self) -> impl Iterator<Item = &mut dyn Observer> {
-        let Recorders { sampler, distributions, captor, meter } = self;
+        let Recorders { sampler, distributions, captor, recorder, meter } = self;
         let sampler = sampler.as_mut().map(|it| it as &mut dyn Observer);
         let distributions = distributions.as_mut().map(|it| it as &mut dyn Observer);
         let captor = captor.as_mut().map(|it| it as &mut dyn Observer);
-        [sampler, distributions, captor, Some(meter as &mut dyn Observer)].into_iter().flatten()
+        let recorder = recorder.as_mut().map(|it| it as &mut dyn Observer);
+        [sampler, distributions, captor, recorder, Some(meter as &mut dyn Observer)].into_iter().flatten()
     }
 }

@@ -30,6 +30,7 @@ use crate::faults::timeline::FaultSummary;
 use crate::features::Features;
 use crate::ids::FlowId;
 use crate::observe::capture::{Cable, Captor};
+use crate::observe::events::Recorder;
 use crate::observe::histograms::Distributions;
 use crate::observe::meter::Metered;
 use crate::observe::samples::Sampler;
@@ -64,6 +65,8 @@ pub struct Observed {
     /// Values over time.
     pub samples: Option<Table>,
     pub histograms: Option<Table>,
+    /// Steps of packets, and the like.
+    pub events: Option<Table>,
     /// Packets, by cable.
     pub cables: Vec<Cable>,
 }
@@ -76,14 +79,16 @@ pub struct ObservedSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub histograms: Option<HistogramsSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<SamplesSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureSummary>,
 }
 
-/// Of samples.parquet.
+/// Of samples.parquet, and of events.parquet.
 #[derive(Clone, Debug, Serialize)]
 pub struct SamplesSummary {
     pub rows: u64,
-    /// The instant from which samples are missing because `rows_limit` was reached.
+    /// The instant from which rows are missing because `rows_limit` was reached.
     pub cut_off_ps: Option<u64>,
     /// SHA-256 over the table.
     pub digest: String,
@@ -212,11 +217,10 @@ pub fn collect(
     finished: &Finished,
     recorders: Recorders,
 ) -> Outcome {
-    let Recorders { meter, .. } = recorders;
+    let Recorders { sampler, distributions, captor, recorder, meter } = recorders;
     let delivered = finished.flows.iter().map(|counts| counts.delivered_bytes);
     let metered = meter.finish(&finished.links, delivered, finished.end);
-    let (observed, observed_summary) =
-        observed((recorders.sampler, recorders.distributions, recorders.captor), setup, finished);
+    let (observed, observed_summary) = observed((sampler, distributions, captor, recorder), setup, finished);
     let rows = rows(setup, finished);
     let flows = flows_table(setup, finished.level, &rows, &scenario.run);
     let links = links_table(&setup.fabric, finished.level, &metered.links, measured::length(setup, finished));
@@ -301,46 +305,53 @@ fn faster_than_ideal(flows: &Table) -> Vec<String> {
     faster.map(what).take(FINDINGS_MAX).collect()
 }
 
+/// Those of a run that the scenario requested.
+type Records = (Option<Sampler>, Option<Distributions>, Option<Captor>, Option<Recorder>);
+
 fn observed(
-    (sampler, distributions, captor): (Option<Sampler>, Option<Distributions>, Option<Captor>),
+    (sampler, distributions, captor, recorder): Records,
     setup: &Setup,
     finished: &Finished,
 ) -> (Observed, ObservedSummary) {
+    let Traffic { flows, timed, .. } = &setup.traffic;
+    // Flows that are drawn during the run are behind those whose start was known.
+    let entry = |flow: FlowId| match flow.index().checked_sub(*timed) {
+        None => flows[flow.index()].entry,
+        Some(late) => finished.late[late].entry,
+    };
     let cut_off = |at: Option<Time>| at.map(|at| at.0);
     let samples = sampler.map(|sampler| (cut_off(sampler.cut_off()), sampler.into_table()));
     let histograms = distributions.map(|distributions| distributions.into_table());
+    let events = recorder.map(|recorder| (cut_off(recorder.cut_off()), recorder.into_table(entry)));
+    let rows = |(cut_off_ps, table): &(Option<u64>, Table)| SamplesSummary {
+        rows: table.rows() as u64,
+        cut_off_ps: *cut_off_ps,
+        digest: digest(&[table]),
+    };
     let captured = captor.map(|captor| {
-        let Traffic { flows, timed, .. } = &setup.traffic;
-        // Flows that are drawn during the run are behind those whose start was known.
-        let entry = |flow: FlowId| match flow.index().checked_sub(*timed) {
-            None => flows[flow.index()].entry as usize,
-            Some(late) => finished.late[late].entry as usize,
-        };
         (
             cut_off(captor.cut_off()),
             captor.into_cables(
                 &setup.fabric,
                 |model, config| setup.transport_at(model, config),
-                |flow| setup.carriers[entry(flow)].classed,
+                |flow| setup.carriers[entry(flow) as usize].classed,
             ),
         )
     });
     let summary = ObservedSummary {
-        samples: samples.as_ref().map(|(cut_off_ps, table)| SamplesSummary {
-            rows: table.rows() as u64,
-            cut_off_ps: *cut_off_ps,
-            digest: digest(&[table]),
-        }),
+        samples: samples.as_ref().map(rows),
         histograms: histograms
             .as_ref()
             .map(|table| HistogramsSummary { rows: table.rows() as u64, digest: digest(&[table]) }),
+        events: events.as_ref().map(rows),
         capture: captured.as_ref().map(|(cut_off_ps, cables)| CaptureSummary {
             packets: cables.iter().map(|cable| cable.packets.len() as u64).sum(),
             cut_off_ps: *cut_off_ps,
         }),
     };
     let cables = captured.map(|(_, cables)| cables).unwrap_or_default();
-    (Observed { samples: samples.map(|(_, table)| table), histograms, cables }, summary)
+    let table = |(_, table): (Option<u64>, Table)| table;
+    (Observed { samples: samples.map(table), histograms, events: events.map(table), cables }, summary)
 }
 
 /// Outcome of each entry: its flows that have a row, and its carried load.

@@ -108,6 +108,7 @@ pub fn same(expected: &Run, run: &Run) {
     assert_eq!(observed.samples, other.samples, "{how:?}");
     assert_eq!(observed.histograms, other.histograms, "{how:?}");
     assert_eq!(observed.cables, other.cables, "{how:?}");
+    assert_eq!(observed.events, other.events, "{how:?}");
     assert_eq!(expected.counters(), run.counters(), "{how:?}");
     let measured = |run: &Run| serde_json::to_value(&run.0.summary.measured).expect("plain numbers");
     assert_eq!(measured(expected), measured(run), "{how:?}");

@@ -190,6 +190,7 @@ fn difference(plain: &Outcome, other: &Outcome, way: Way) -> Option<String> {
         ("connections", plain.connections.as_ref(), other.connections.as_ref()),
         ("samples", plain.observed.samples.as_ref(), other.observed.samples.as_ref()),
         ("histograms", plain.observed.histograms.as_ref(), other.observed.histograms.as_ref()),
+        ("events", plain.observed.events.as_ref(), other.observed.events.as_ref()),
     ];
     let in_tables = tables.into_iter().find(|(_, one, other)| one != other);
     let in_values = pairs.into_iter().find(|(_, one, other)| one != other);

@@ -8,6 +8,7 @@ mod aqm;
 mod determinism;
 mod ecmp;
 mod endings;
+mod events;
 mod faults;
 mod ideals;
 mod limits;

@@ -12,10 +12,11 @@ use flowyard_sim::records::{Table, Values};
 use flowyard_sim::transport::frame::Frame;
 use flowyard_sim::units::Time;
 
-const EVERYTHING: [(&str, &str); 3] = [
+const EVERYTHING: [(&str, &str); 4] = [
     ("observe.samples.every", "3700ns"),
     ("observe.histograms.every", "1300ns"),
     ("observe.capture.links", "[\"*\"]"),
+    ("observe.events.rows_limit", "1000000"),
 ];
 
 /// With everything observed the results are those of before, and what is observed does not depend on how ports work.
@@ -39,6 +40,7 @@ fn observing_changes_nothing_on_any_golden_scenario() {
         assert!(one.samples == other.samples, "samples of {name}");
         assert!(one.histograms == other.histograms, "histograms of {name}");
         assert!(one.cables == other.cables, "packets of {name}");
+        assert!(one.events == other.events, "events of {name}");
     }
 }
 

@@ -228,7 +228,9 @@ fn entangled() -> impl Strategy<Value = String> {
     let watched = prop_oneof![
         Just(""),
         Just("[observe.capture]\nlinks = [\"* -> *\"]\npacket_limit = 700\n"),
-        Just("[observe.samples]\nevery = \"11us\"\nflow_limit = 3\n[observe.histograms]\nevery = \"5us\"\n"),
+        Just(
+            "[observe.samples]\nevery = \"11us\"\nflow_limit = 3\n[observe.histograms]\nevery = \"5us\"\n[observe.events]\nrows_limit = 300000\n"
+        ),
     ];
     let rest = (any::<bool>(), prop_oneof![Just(""), Just(""), Just("until = \"150us\"\n")]);
     let all = (common::random::random_scenario(), cable, balancer, faults, watched, rest);

@@ -1,0 +1,210 @@
+"""The chain of causes of a flow's completion: backwards from the packet that completed it, to its start.
+
+Each packet was made because another one arrived at its host, because a timer was due, or because the host's port had
+become free of the flow's packet before. Each of these leads to an earlier event; the times between are the parts of the
+completion time, and add up to it.
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flowyard.why.packets import Hop, Packet
+
+# Parts of a completion time.
+TRANSMISSION, PROPAGATION, QUEUE = "transmission", "propagation", "queue"
+ANSWER, OWN, PACING = "way of answers", "port of the sender", "pacing"
+TIMEOUT, SENDER, RECEIVER = "timeout", "waiting at the sender", "waiting at the receiver"
+PARTS = (TRANSMISSION, PROPAGATION, QUEUE, OWN, PACING, TIMEOUT, SENDER, RECEIVER, ANSWER)
+
+BITS, SECOND = 8, 10**12
+
+
+@dataclass(frozen=True)
+class Part:
+    """A span of a flow's time, and its cause.
+
+    Attributes:
+        name: One of PARTS.
+        from_ps: Its start.
+        until_ps: Its end.
+        link: The link at whose port or on which it was spent; None at a host.
+    """
+
+    name: str
+    from_ps: int
+    until_ps: int
+    link: int | None = None
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """An event that made a packet be made: an earlier packet's arrival, or none, and the parts between."""
+
+    parts: tuple[Part, ...]
+    packet: Packet | None = None
+    made: Packet | None = None
+
+
+class Chain:
+    """The causes of a flow's events.
+
+    Args:
+        packets: Its packets, in the order in which they were made.
+        timers: Time, row and owner ("sender" or "receiver") of the timers that were due.
+        rates: Rate of each link in bit/s, by number.
+        start_ps: When the flow started.
+    """
+
+    def __init__(
+        self,
+        packets: Sequence[Packet],
+        timers: Sequence[tuple[int, int, str]],
+        rates: Mapping[int, int],
+        start_ps: int,
+    ) -> None:
+        self._packets = packets
+        self._timers = timers
+        self._rates = rates
+        self._start_ps = start_ps
+        ended = [packet for packet in packets if packet.end]
+        # By the host at which they arrive: at the sender those that go backwards.
+        self._arrivals = {
+            forward: sorted(
+                (packet for packet in ended if packet.forward is forward), key=lambda packet: _end(packet)[1]
+            )
+            for forward in (True, False)
+        }
+        self._rows = {
+            forward: [_end(packet)[1] for packet in arrived] for forward, arrived in self._arrivals.items()
+        }
+
+    def parts(self, end_ps: int) -> list[Part]:
+        """The parts of the time from the flow's start until its completion, latest first.
+
+        Args:
+            end_ps: When the flow was complete, at its receiver.
+        """
+        last = next(
+            (packet for packet in self._arrivals[True] if packet.data and _end(packet)[0] == end_ps), None
+        )
+        if last is None:
+            return [Part(SENDER, self._start_ps, end_ps)]
+        found: list[Part] = []
+        packet: Packet | None = last
+        arrived = True
+        while packet is not None:
+            if arrived:
+                found += self._way(packet)
+            cause = self._cause(packet)
+            found += cause.parts
+            packet, arrived = (cause.packet, True) if cause.packet else (cause.made, False)
+        return [part for part in found if part.until_ps > part.from_ps]
+
+    def _way(self, packet: Packet) -> list[Part]:
+        """The parts between a packet's being made and its last arrival, latest first."""
+        found = []
+        for number, hop in reversed(list(enumerate(packet.hops))):
+            before = packet.hops[number - 1].arrived_ps if number else packet.made_ps
+            found += self._hop(hop, before, first=number == 0)
+        if packet.forward:
+            return found
+        return [Part(ANSWER, part.from_ps, part.until_ps, part.link) for part in found]
+
+    def _hop(self, hop: Hop, before: int | None, *, first: bool) -> list[Part]:
+        assert hop.started_ps is not None and hop.arrived_ps is not None and before is not None
+        sent = min(hop.started_ps + self._transmission(hop), hop.arrived_ps)
+        waited = OWN if first else QUEUE
+        return [
+            Part(PROPAGATION, sent, hop.arrived_ps, hop.link),
+            Part(TRANSMISSION, hop.started_ps, sent, hop.link),
+            Part(waited, before, hop.started_ps, hop.link),
+        ]
+
+    def _transmission(self, hop: Hop) -> int:
+        return -(-hop.wire_bytes * BITS * SECOND // self._rates[hop.link])
+
+    def _cause(self, packet: Packet) -> _Cause:
+        """The event by which a packet was made."""
+        if packet.made_ps <= self._start_ps:
+            return _Cause(())
+        ahead = self._ahead(packet)
+        arrival = self._arrival(packet)
+        if ahead is not None:
+            # Made as the port became free of the packet before: the time of that packet on the wire.
+            first = ahead.hops[0]
+            assert first.started_ps is not None
+            parts = (
+                Part(OWN, first.started_ps, packet.made_ps, first.link),
+                Part(OWN, ahead.made_ps, first.started_ps, first.link),
+            )
+            return _Cause(parts, made=ahead)
+        if arrival is not None and _end(arrival)[0] == packet.made_ps:
+            return _Cause((), packet=arrival)
+        return self._waited(packet, arrival)
+
+    def _ahead(self, packet: Packet) -> Packet | None:
+        """The flow's packet that left the host's port as this one was made."""
+        if not (packet.forward and packet.hops):
+            return None
+        link = packet.hops[0].link
+        place = bisect_left([made.made_row for made in self._packets], packet.made_row)
+        for earlier in reversed(self._packets[max(0, place - 64) : place]):
+            first = earlier.hops[0] if earlier.hops else None
+            if first and first.link == link and first.started_ps is not None:
+                ends = first.started_ps + self._transmission(first)
+                if ends == packet.made_ps:
+                    return earlier
+        return None
+
+    def _arrival(self, packet: Packet) -> Packet | None:
+        """The last packet that came to the host of a packet before it was made."""
+        rows = self._rows[not packet.forward]
+        place = bisect_left(rows, packet.made_row)
+        return self._arrivals[not packet.forward][place - 1] if place else None
+
+    def _waited(self, packet: Packet, arrival: Packet | None) -> _Cause:
+        """A packet that a timer made, or something that its flow's events do not show: the span since the event before."""
+        earlier = [
+            made
+            for made in self._packets
+            if made.forward is packet.forward and made.made_row < packet.made_row and made.made_ps < packet.made_ps
+        ]
+        made = earlier[-1] if earlier else None
+        came = _end(arrival) if arrival else (-1, -1)
+        since = max(came[0], made.made_ps if made else self._start_ps, self._start_ps)
+        parts = (Part(self._wait(packet), since, packet.made_ps),)
+        if arrival is not None and came[0] >= since:
+            return _Cause(parts, packet=arrival)
+        return _Cause(parts, made=made)
+
+    def _wait(self, packet: Packet) -> str:
+        """The name of a wait at a host."""
+        owner = "sender" if packet.forward else "receiver"
+        due = any(time == packet.made_ps and of == owner for time, _, of in self._timers)
+        if not packet.forward:
+            return RECEIVER
+        if not due:
+            return SENDER
+        return TIMEOUT if packet.repeats else PACING
+
+
+def _end(packet: Packet) -> tuple[int, int]:
+    """Time and row of the arrival of a packet that has arrived."""
+    end = packet.end
+    assert end is not None
+    return end
+
+
+def totals(parts: Sequence[Part]) -> dict[str, int]:
+    """The time of each part by name, in ps, in the order of PARTS; names without time are left out."""
+    sums = {name: sum(part.until_ps - part.from_ps for part in parts if part.name == name) for name in PARTS}
+    return {name: time for name, time in sums.items() if time}
+
+
+def timers(events: Sequence[Mapping[str, Any]]) -> list[tuple[int, int, str]]:
+    """Time, row and owner of the timers that were due."""
+    return [
+        (event["time_ps"], row, event["detail"]) for row, event in enumerate(events) if event["kind"] == "timer"
+    ]
