@@ -191,6 +191,8 @@ pub struct Recorder {
     entry_of: Vec<u32>,
     /// Sorted; none: all numbers.
     numbers: Option<Vec<u64>>,
+    /// The same as flows, if none of them is drawn during the run, when its number is not final yet.
+    known: Option<Vec<FlowId>>,
     /// Whether events of no flow are recorded.
     others: bool,
     span: (Time, Time),
@@ -237,7 +239,10 @@ impl Recorder {
         let mut numbers = wanted.numbers.clone();
         numbers.iter_mut().for_each(|numbers| numbers.sort_unstable());
         let (from, until) = (traffic.window.from, traffic.window.until);
+        let flow = |number: &u64| (*number < traffic.timed as u64).then_some(FlowId(*number as u32));
+        let known = numbers.as_ref().and_then(|numbers| numbers.iter().map(flow).collect());
         Recorder {
+            known,
             points: kinds.iter().fold(Points::NONE, |all, kind| all.and(kind.points())),
             links,
             entries: carriers.iter().map(is_chosen).collect(),
@@ -258,6 +263,9 @@ impl Recorder {
 
     /// The share of the flows that are known before the run whose events are recorded.
     pub fn share(&self) -> f64 {
+        if let Some(numbers) = &self.numbers {
+            return (numbers.len() as f64 / self.entry_of.len().max(1) as f64).min(1.0);
+        }
         let flows = (0..self.entry_of.len()).map(|flow| FlowId(flow as u32));
         let followed = flows.filter(|flow| self.follows(*flow)).count();
         followed as f64 / self.entry_of.len().max(1) as f64
@@ -340,6 +348,10 @@ impl Observer for Recorder {
 
     fn watches_link(&self, link: LinkId) -> bool {
         self.links[link.index()]
+    }
+
+    fn flows(&self) -> Option<&[FlowId]> {
+        self.known.as_deref()
     }
 
     fn see(&mut self, at: Time, point: &Point) {

@@ -110,8 +110,7 @@ fn counts_agree_with_those_of_the_run() {
     let trimmed = cells(events(&ndp), "trimmed").iter().filter(|trimmed| **trimmed == Some(1)).count() as u64;
     assert!(trimmed > counters.trims, "a trimmed packet is so in its later events, too");
 
-    let dctcp =
-        run_with(INCAST, &[("transport.tcp.congestion", "dctcp"), ("queue", "ecn")]);
+    let dctcp = run_with(INCAST, &[("transport.tcp.congestion", "dctcp"), ("queue", "ecn")]);
     assert!(dctcp.counters().marks > 0);
     assert_eq!(count(&dctcp, "marked"), dctcp.counters().marks);
 }
@@ -122,7 +121,8 @@ fn choices_are_of_flows_links_kinds_and_times() {
     let table = |overrides: &[(&str, &str)]| run_with(INCAST, overrides);
     let flows = cells(events(&all), "flow");
     let of = |flow: u64| flows.iter().filter(|other| **other == Some(flow)).count();
-    let numbered = |tag: &str| all.tags().iter().position(|own| own == tag).expect("a flow of that entry") as u64;
+    let numbered =
+        |tag: &str| all.tags().iter().position(|own| own == tag).expect("a flow of that entry") as u64;
     let (other, read) = (numbered("other"), numbered("reads"));
     let only = |run: &Run, flow: u64, count: usize| {
         let found = cells(events(run), "flow");

@@ -38,6 +38,12 @@ pub trait Observer: Send {
         true
     }
 
+    /// The flows whose points it asks for, sorted: always the same. None: all flows. It may be shown points of others, too, if
+    /// another observer asks for them, and is always shown those that are of no flow.
+    fn flows(&self) -> Option<&[FlowId]> {
+        None
+    }
+
     /// The run has come to a point that it asks for.
     fn see(&mut self, at: Time, point: &Point) {
         let _ = (at, point);

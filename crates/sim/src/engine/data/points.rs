@@ -199,6 +199,16 @@ impl Point {
         }
     }
 
+    /// The flow that it is of; [`FlowId::NONE`] if it is of none, or of a connection that several share.
+    fn flow(&self) -> FlowId {
+        match self {
+            Point::Packet(_, PacketAt { conn, .. }) => conn.flow,
+            Point::Timer { end: End::Sender(conn) | End::Receiver(conn), .. } => conn.flow,
+            Point::Window { conn, .. } | Point::Rate { conn, .. } => conn.flow,
+            Point::Pause { .. } | Point::Timer { .. } => FlowId::NONE,
+        }
+    }
+
     fn conn(&mut self) -> Option<&mut ConnAt> {
         match self {
             Point::Packet(_, PacketAt { conn, .. }) => Some(conn),
@@ -250,6 +260,8 @@ pub struct Watch {
     asked: Points,
     /// By link, whether any observer asks for its points.
     links: Vec<bool>,
+    /// The flows whose points observers ask for, sorted; none: all.
+    flows: Option<Vec<FlowId>>,
     /// The place of a decision in retrospect, while a port makes one.
     pub turn: Option<u128>,
     /// The packet that a queue is offered, unless it has dropped it.
@@ -270,8 +282,23 @@ pub struct Pace {
 }
 
 impl Watch {
-    /// An observer asks for those points, at the links for which `at` holds.
-    pub fn ask(&mut self, points: Points, links: usize, at: impl Fn(LinkId) -> bool) {
+    /// An observer asks for those points, at the links for which `at` holds, of these flows or of all.
+    pub fn ask(
+        &mut self,
+        points: Points,
+        links: usize,
+        at: impl Fn(LinkId) -> bool,
+        flows: Option<&[FlowId]>,
+    ) {
+        if points == Points::NONE {
+            return;
+        }
+        let others = if self.is_on() { self.flows.take() } else { Some(Vec::new()) };
+        self.flows = others.zip(flows).map(|(mut all, flows)| {
+            all.extend(flows);
+            all.sort_unstable();
+            all
+        });
         self.asked = self.asked.and(points);
         self.links.resize(links, false);
         for (link, asked) in (0..).map(LinkId).zip(&mut self.links) {
@@ -290,6 +317,13 @@ impl Watch {
         self.seen.len()
     }
 
+    /// Whether an observer asks for points of that flow.
+    #[inline]
+    fn follows(&self, flow: FlowId) -> bool {
+        let asked = |flows: &Vec<FlowId>| flow == FlowId::NONE || flows.binary_search(&flow).is_ok();
+        self.flows.as_ref().is_none_or(asked)
+    }
+
     /// Notes a point, if an observer asks for it.
     pub fn note(&mut self, place: u128, point: Point) {
         self.insert(self.seen.len(), place, point);
@@ -298,14 +332,16 @@ impl Watch {
     /// Notes a point before those that were noted from `at` on.
     pub fn insert(&mut self, at: usize, place: u128, point: Point) {
         let asked = self.asked.has(point.kind());
-        if asked && point.link().is_none_or(|link| self.links[link.index()]) {
+        if asked && self.follows(point.flow()) && point.link().is_none_or(|link| self.links[link.index()]) {
             self.seen.insert(at, Seen { place, point });
         }
     }
 
     /// Notes the step of a packet at a link.
     pub fn step(&mut self, place: u128, step: Step, link: LinkId, packet: &Packet, conns: &[Conn]) {
-        if self.asked.has(step.kind()) {
+        let Conn { flow, closed, carried, .. } = conns[packet.conn.index()];
+        let flow = if closed { carried } else { flow };
+        if self.asked.has(step.kind()) && self.follows(flow) && self.links[link.index()] {
             let conn = ConnAt::of(conns, packet.conn);
             self.note(place, Point::Packet(step, PacketAt { link, packet: *packet, conn, is_last: false }));
         }

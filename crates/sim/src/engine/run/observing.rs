@@ -23,7 +23,12 @@ impl<'o, M: Members> Engine<'_, 'o, M> {
     /// Notes the points from now on that an observer asks for.
     pub(in crate::engine) fn watch(&mut self, observer: &dyn Observer) {
         let links = self.net.egress.len();
-        self.net.after.watch.ask(observer.points(), links, |link| observer.watches_link(link));
+        self.net.after.watch.ask(
+            observer.points(),
+            links,
+            |link| observer.watches_link(link),
+            observer.flows(),
+        );
         self.net.shows |= self.net.after.watch.is_on();
     }
 
