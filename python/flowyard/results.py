@@ -388,8 +388,16 @@ def open_run(directory: str | PathLike[str]) -> Result:
             raise UserError(f"{directory}: not the folder of a run, {name} is missing{runs}")
     flows, links = (read_table(directory / f"{table}.parquet") for table in TABLES)
     files = {table: directory / f"{table}.parquet" for table in OPTIONAL}
-    optional = {table: read_table(file) for table, file in files.items() if file.exists()}
-    return Result(flows, links, run_files.summary(directory), **optional)
+    optional = {table: read_table(file) if file.exists() else None for table, file in files.items()}
+    return Result(
+        flows,
+        links,
+        run_files.summary(directory),
+        samples=optional["samples"],
+        histograms=optional["histograms"],
+        events=optional["events"],
+        connections=optional["connections"],
+    )
 
 
 def read_table(path: Path) -> Table:

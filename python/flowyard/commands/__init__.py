@@ -25,6 +25,7 @@ from flowyard.commands import (
     slotted,
     sweep,
     topology,
+    why,
 )
 
 
@@ -57,6 +58,7 @@ VERBS: tuple[Verb, ...] = (
     sweep,
     show,
     report,
+    why,
     compare,
     paper,
     slotted,

@@ -31,9 +31,7 @@ def of_result(result: "Result") -> str:
     name = str(result.summary["scenario"].get("name") or "run")
     shown = filter(None, (summary_table(result, name), sizes_table(result)))
     tables = {
-        name: len(table)
-        for name in (*TABLES, *OPTIONAL)
-        if (table := getattr(result, name)) is not None
+        name: len(table) for name in (*TABLES, *OPTIONAL) if (table := getattr(result, name)) is not None
     }
     there = ", ".join(f"{name} ({rows:,} rows)" for name, rows in tables.items())
     return f"{''.join(_table(*made[:3]) for made in shown)}<p>{escape(LEGEND)}</p><p>{escape(there)}</p>"

@@ -1,8 +1,8 @@
 """Why a flow took as long as it did: its run again with the flow's events, and its time divided by cause."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowyard import results
 from flowyard.errors import UserError
@@ -10,7 +10,10 @@ from flowyard.results import Result
 from flowyard.why.packets import Packet, packets
 from flowyard.why.path import Chain, Part, timers, totals
 
-__all__ = ["Answer", "Packet", "Part", "why"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Answer", "Packet", "Part", "divided", "why"]
 
 
 @dataclass(frozen=True)
@@ -61,15 +64,23 @@ def why(run: Result, flow: int) -> Answer:
     """
     row = _row(run, flow)
     again = _again(run, flow)
-    events = again.events
-    assert events is not None
-    rows = list(events.to_polars().iter_rows(named=True))
-    made = packets(rows)
+    assert again.events is not None
+    return divided(row, list(again.events.to_polars().iter_rows(named=True)), again.links.to_polars())
+
+
+def divided(row: Mapping[str, Any], events: Sequence[Mapping[str, Any]], links: "pl.DataFrame") -> Answer:
+    """Divides the completion time of a flow by cause.
+
+    Args:
+        row: Its row of flows.parquet.
+        events: Its rows of events.parquet, of all kinds and links, from its start to its end.
+        links: All rows of links.parquet.
+    """
+    flow, made = row["id"], packets(events)
     if not made:
         raise UserError(f"flow {flow}: has no events of its own; several flows share its connection")
-    links = again.links.to_polars()
     rates = dict(zip(links["id"], links["rate_bps"], strict=True))
-    chain = Chain(made, timers(rows), rates, row["start_ps"])
+    chain = Chain(made, timers(events), rates, row["start_ps"])
     return Answer(
         flow=flow,
         start_ps=row["start_ps"],
@@ -102,9 +113,13 @@ def _again(run: Result, flow: int) -> Result:
     scenario = dict(run.summary["scenario"])
     if "python" in str(scenario.get("transport")):
         raise UserError("runs with members in Python cannot be made again from their folder")
-    observe = {"events": {"flows": ["*"], "numbers": [flow], "from": "0s", "until": f"{run.summary['end_ps']}ps"}}
+    observe = {
+        "events": {"flows": ["*"], "numbers": [flow], "from": "0s", "until": f"{run.summary['end_ps']}ps"}
+    }
     again = results.run(scenario | {"observe": observe})
     if again.summary["digest"] != run.summary["digest"]:
         versions = f"it was made by engine {run.summary.get('engine')}, this is {again.summary['engine']}"
-        raise UserError(f"the run comes out otherwise today, so that its flows cannot be explained: {versions}")
+        raise UserError(
+            f"the run comes out otherwise today, so that its flows cannot be explained: {versions}"
+        )
     return again

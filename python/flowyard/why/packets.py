@@ -68,7 +68,9 @@ class Packet:
         if kind == "enqueued":
             return self.dropped is None and (last is None or last.arrived_ps is not None)
         if last is None or last.link != link:
-            return kind == "dropped" and self.dropped is None and (last is None or last.arrived_ps is not None)
+            return (
+                kind == "dropped" and self.dropped is None and (last is None or last.arrived_ps is not None)
+            )
         if kind == "started":
             return last.started_ps is None and self.dropped is None
         if kind == "arrived":
@@ -110,14 +112,21 @@ def packets(events: Iterable[Mapping[str, Any]]) -> list[Packet]:
             continue
         name = (event["subflow"], event["forward"], event["data"], event["made_ps"], event["seq"])
         if event["kind"] == "made":
-            packet = Packet(*(event[key] for key in ("forward", "data", "subflow", "seq", "time_ps")), row)
+            packet = Packet(
+                forward=event["forward"],
+                data=event["data"],
+                subflow=event["subflow"],
+                seq=event["seq"],
+                made_ps=event["time_ps"],
+                made_row=row,
+            )
             if packet.data and packet.forward and packet.seq is not None:
                 packet.repeats = (packet.subflow, packet.seq) in sent
                 sent.add((packet.subflow, packet.seq))
             made.append(packet)
             alike.setdefault(name, []).append(packet)
         elif event["kind"] in STEPS:
-            of = (packet for packet in alike.get(name, ()) if packet.expects(event["kind"], event["link"]))
-            if packet := next(of, None):
-                packet.take(row, event)
+            found = (one for one in alike.get(name, ()) if one.expects(event["kind"], event["link"]))
+            if (known := next(found, None)) is not None:
+                known.take(row, event)
     return made

@@ -113,7 +113,9 @@ class Chain:
         return [Part(ANSWER, part.from_ps, part.until_ps, part.link) for part in found]
 
     def _hop(self, hop: Hop, before: int | None, *, first: bool) -> list[Part]:
-        assert hop.started_ps is not None and hop.arrived_ps is not None and before is not None
+        assert hop.started_ps is not None
+        assert hop.arrived_ps is not None
+        assert before is not None
         sent = min(hop.started_ps + self._transmission(hop), hop.arrived_ps)
         waited = OWN if first else QUEUE
         return [
@@ -165,11 +167,13 @@ class Chain:
         return self._arrivals[not packet.forward][place - 1] if place else None
 
     def _waited(self, packet: Packet, arrival: Packet | None) -> _Cause:
-        """A packet that a timer made, or something that its flow's events do not show: the span since the event before."""
+        """A packet that a timer made, or a cause that the flow's events do not show: the span since the event before."""
         earlier = [
             made
             for made in self._packets
-            if made.forward is packet.forward and made.made_row < packet.made_row and made.made_ps < packet.made_ps
+            if made.forward is packet.forward
+            and made.made_row < packet.made_row
+            and made.made_ps < packet.made_ps
         ]
         made = earlier[-1] if earlier else None
         came = _end(arrival) if arrival else (-1, -1)
@@ -187,7 +191,8 @@ class Chain:
             return RECEIVER
         if not due:
             return SENDER
-        return TIMEOUT if packet.repeats else PACING
+        lost = any(earlier.dropped for earlier in self._packets if earlier.made_row < packet.made_row)
+        return TIMEOUT if packet.repeats or (lost and not packet.data) else PACING
 
 
 def _end(packet: Packet) -> tuple[int, int]:
@@ -206,5 +211,7 @@ def totals(parts: Sequence[Part]) -> dict[str, int]:
 def timers(events: Sequence[Mapping[str, Any]]) -> list[tuple[int, int, str]]:
     """Time, row and owner of the timers that were due."""
     return [
-        (event["time_ps"], row, event["detail"]) for row, event in enumerate(events) if event["kind"] == "timer"
+        (event["time_ps"], row, event["detail"])
+        for row, event in enumerate(events)
+        if event["kind"] == "timer"
     ]

@@ -1,0 +1,140 @@
+"""Completion times divided by cause: closed forms, sums, and refusals."""
+
+import json
+from itertools import pairwise
+
+import pytest
+
+import flowyard as fy
+from flowyard.errors import UserError
+from flowyard.why import divided, why
+from flowyard.why.path import PARTS
+
+ROCE = {"payload": "1000B"}
+
+
+def incast(senders, size="1KB", transport=None, **more):
+    return {
+        "topology": {"single-switch": {"hosts": senders + 1, "rate": "10Gbps", "delay": "1us"}},
+        "transport": transport or {"roce": ROCE},
+        "traffic": [
+            {
+                "name": "reads",
+                "arrivals": {"at-once": {"jitter": "0s"}},
+                "matrix": {"incast": {"senders": senders, "receiver": 0}},
+                "sizes": {"fixed": size},
+            }
+        ],
+        **more,
+    }
+
+
+def test_a_lone_packet_is_transmission_and_propagation():
+    """1062 B at 10 Gbps, twice, and two cables of 1 us."""
+    answer = why(fy.run(incast(1)), 0)
+    assert answer.totals == {"transmission": 2 * 849_600, "propagation": 2_000_000}
+    assert answer.fct_ps == answer.ideal_fct_ps == sum(answer.totals.values())
+    assert [part.from_ps for part in answer.parts] == sorted(part.from_ps for part in answer.parts)
+
+
+def test_packets_of_others_are_a_queue():
+    """The last of four packets that come at once waits for three."""
+    run = fy.run(incast(4))
+    flows = run.flows.to_polars().sort("fct_ps")
+    for place, flow in enumerate(flows["id"]):
+        expected = {"transmission": 2 * 849_600, "propagation": 2_000_000, "queue": place * 849_600}
+        assert why(run, flow).totals == {name: time for name, time in expected.items() if time}
+
+
+def test_packets_of_the_flow_ahead_are_its_port():
+    """The last of ten packets is sent when nine have been."""
+    answer = why(fy.run(incast(1, "10KB")), 0)
+    assert answer.totals == {
+        "transmission": 2 * 849_600,
+        "propagation": 2_000_000,
+        "port of the sender": 9 * 849_600,
+    }
+
+
+def test_a_lost_packet_is_a_timeout():
+    """The only packet is lost, and sent again after the timeout of 5 ms."""
+    lost = [{"traffic": "reads", "flow": 0, "numbers": [1]}]
+    scenario = incast(1, transport={"roce": ROCE | {"timeout": "5ms"}}, faults={"packets": lost})
+    answer = why(fy.run(scenario), 0)
+    assert answer.totals == {"transmission": 2 * 849_600, "propagation": 2_000_000, "timeout": 5 * 10**9}
+    assert [packet.dropped[1] for packet in answer.lost] == ["fault"]
+
+
+TRANSPORTS = [
+    ("ndp", {}),
+    ("tcp", {"preset": "datacentre"}),
+    ("tcp", {"preset": "datacentre", "congestion": "dctcp"}),
+    ("mptcp", {}),
+    ("pfabric", {}),
+    ("dcqcn", {}),
+    ("roce", {"congestion": "timely"}),
+    ("rcp", {}),
+    ("d3", {}),
+    ("pdq", {}),
+    ("daq", {}),
+    ("racs", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "fields"), TRANSPORTS, ids=[f"{n}-{len(f)}" for n, f in TRANSPORTS])
+def test_parts_add_up_for_every_flow(name, fields):
+    """Every flow of an incast beside a permutation on a fat-tree, under every transport."""
+    scenario = {
+        "topology": {"fat-tree": {"k": 4}},
+        "transport": {name: fields},
+        "traffic": [
+            {"name": "all", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "60KB"}},
+            {
+                "name": "incast",
+                "arrivals": "at-once",
+                "matrix": {"incast": {"senders": 8, "receiver": 3}},
+                "sizes": {"fixed": "20KB"},
+            },
+        ],
+        "observe": {"events": {}},
+    }
+    run = fy.run(scenario)
+    events, links = run.events.to_polars(), run.links.to_polars()
+    flows = run.flows.to_polars()
+    assert flows["fct_ps"].null_count() == 0
+    for row in flows.iter_rows(named=True):
+        rows = list(events.filter(events["flow"] == row["id"]).iter_rows(named=True))
+        answer = divided(row, rows, links)
+        assert sum(answer.totals.values()) == row["fct_ps"]
+        assert set(answer.totals) <= set(PARTS)
+        # The packet that completed the flow has crossed links.
+        assert answer.totals["propagation"] > 0
+        spans = [(part.from_ps, part.until_ps) for part in answer.parts]
+        assert spans[0][0] == row["start_ps"]
+        assert all(one[1] == other[0] for one, other in pairwise(spans))
+
+
+def test_the_command_prints_the_slowest_flow(flowyard, tmp_path):
+    scenario = tmp_path / "incast.json"
+    scenario.write_text(json.dumps(incast(4)))
+    assert flowyard("run", scenario, "-o", tmp_path / "run").returncode == 0
+    done = flowyard("why", tmp_path / "run")
+    assert done.returncode == 0
+    assert "queue" in done.stdout
+    assert "switch -> host 0" in done.stdout
+    answers = json.loads(flowyard("why", tmp_path / "run", "0", "1", "--json").stdout)
+    assert [answer["flow"] for answer in answers] == [0, 1]
+    assert all(sum(answer["totals_ps"].values()) == answer["fct_ps"] for answer in answers)
+    assert flowyard("why", tmp_path / "run", "9").returncode == 2
+
+
+def test_refusals():
+    run = fy.run(incast(1))
+    with pytest.raises(UserError, match="flow 7: the run has 1 flows, numbered from 0"):
+        why(run, 7)
+    run.summary["digest"] = "0"
+    with pytest.raises(UserError, match="comes out otherwise today"):
+        why(run, 0)
+    stopped = fy.run(incast(1, "1MB", run={"until": "20us"}))
+    with pytest.raises(UserError, match="is not complete"):
+        why(stopped, 0)
