@@ -167,7 +167,7 @@ class Chain:
         return self._arrivals[not packet.forward][place - 1] if place else None
 
     def _waited(self, packet: Packet, arrival: Packet | None) -> _Cause:
-        """A packet that a timer made, or a cause that the flow's events do not show: the span since the event before."""
+        """A packet that a timer made, or a cause that its events do not show: the span since the event before."""
         earlier = [
             made
             for made in self._packets
