@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::balancer::Balancer;
 use crate::ids::{LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::routing::Routes;
@@ -120,8 +119,7 @@ impl Way {
     fn new<'r>(setup: &Setup, flow: &Flow, framing: Framing, reach: impl FnOnce() -> &'r Reach) -> Way {
         let Setup { fabric, routes, carriers, profiles, balancers, .. } = setup;
         let carrier = &carriers[flow.entry as usize];
-        let sprayed =
-            matches!(balancers[carrier.balancer as usize], Balancer::PerPacket(_) | Balancer::Permuted(_));
+        let sprayed = balancers[carrier.balancer as usize].spreads();
         let subflows = profiles[carrier.transport as usize].subflows.max(1);
         let levels = levels(fabric, routes, flow.src, flow.dst);
         let most = if sprayed { u64::MAX } else { subflows };

@@ -72,6 +72,8 @@ fn members(scenario: &Scenario) -> Vec<Advice> {
         let transport = scenario.transport_of(entry);
         let path = scenario.transport_path(entry);
         found.extend(unread(&path, transport.name(), transport, transport.unread()));
+        let balancer = scenario.balancer_of(entry);
+        found.extend(unread(&scenario.balancer_path(entry), balancer.name(), &balancer, balancer.unread()));
         let sharing = |other: &&Entry| scenario.transport_path(other) == path;
         found.extend(for_flows(&path, transport, scenario.traffic.iter().filter(sharing)));
         if let Transport::Datagram(_) = transport {

@@ -57,7 +57,7 @@ impl Choice for Own {
     fn choose(&mut self, hop: path::Hop, salt: u64, now: Time) -> u32 {
         let Some(verb) = &self.choose else { return 0 };
         self.handed.call("choose", now.0, 0, |py| {
-            let count = hop.count;
+            let count = hop.count();
             let hop = Hop {
                 count,
                 flow: hop.label,

@@ -46,7 +46,7 @@ impl Stateless for Model {
     fn pick(&self, hop: Hop) -> u32 {
         // A host's own port is no choice of the controller: packets have crossed no link there.
         let place = u32::from(hop.hops.saturating_sub(1)).min(3);
-        (hop.label >> (8 * place) & 0xff) % hop.count
+        (hop.label >> (8 * place) & 0xff) % hop.count()
     }
 }
 
@@ -55,7 +55,7 @@ pub fn links(label: u32, from: NodeId, to: NodeId, fabric: &Fabric, routes: &Rou
     let (mut at, mut path) = (from, Vec::new());
     while at != to {
         let next = routes.next_hops(at, to);
-        let hop = Hop { at, label, hops: path.len() as u8, ticket: 0, count: next.len() as u32 };
+        let hop = Hop { at, to, label, hops: path.len() as u8, ticket: 0, next_hops: next };
         let link = if let [only] = next { *only } else { next[Model.pick(hop) as usize] };
         path.push(link);
         at = fabric.links[link.index()].to;
@@ -74,7 +74,7 @@ pub fn labels(from: NodeId, to: NodeId, fabric: &Fabric, routes: &Routes) -> Vec
             let next = routes.next_hops(at, to);
             let open = if place < 4 { next.len().min(256) } else { 1 };
             let way = move |number: usize| {
-                let own = Hop { at, label, hops: hops as u8, ticket: 0, count: next.len() as u32 };
+                let own = Hop { at, to, label, hops: hops as u8, ticket: 0, next_hops: next };
                 let label = if open > 1 { label | (number as u32) << (8 * place) } else { label };
                 let taken = if open > 1 { number } else { Model.pick(own) as usize };
                 (fabric.links[next[taken].index()].to, label)
@@ -98,7 +98,9 @@ mod tests {
 
     #[test]
     fn each_switch_reads_its_byte() {
-        let hop = |hops| Hop { at: NodeId(9), label: 0x04_03_02_01, hops, ticket: 0, count: 8 };
+        let (at, to) = (NodeId(9), NodeId(1));
+        let next_hops = &[LinkId(0); 8];
+        let hop = |hops| Hop { at, to, label: 0x04_03_02_01, hops, ticket: 0, next_hops };
         let picks: Vec<u32> = (1..=4).map(|hops| Model.pick(hop(hops))).collect();
         assert_eq!(picks, [1, 2, 3, 4]);
     }

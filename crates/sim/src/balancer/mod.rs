@@ -6,14 +6,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::assigned::Assigned;
-use crate::engine::contract::path::{Choose, Hop, Look, Opening, Path, Trip};
+use crate::advice::Unread;
+use crate::derived::Values;
+use crate::engine::contract::path::{Choose, Hop, Look, Opening, Passage, Path, Tag, Trip};
 use crate::engine::contract::paths::Paths;
 use crate::ids::{ConnId, LinkId};
 use crate::problem::Problem;
 use crate::prototype::Named;
 use crate::register::{dispatch, register};
+use crate::routing::Routes;
 use crate::topology::Fabric;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// Two lists: the balancers that have a model of their own, and the schemes by which connections are given whole paths.
 /// To the packets all schemes are the same, so that they share a model: each further one is a compare for every packet.
@@ -54,6 +57,9 @@ macro_rules! balancers {
                 fn choose_by_load(&mut self, hop: Hop, now: Time, look: Look) -> u32;
                 #[inline(always)]
                 fn foresee(&self, hop: Hop) -> Option<u32>;
+                fn tags(&self) -> bool;
+                fn passes(&mut self, passage: Passage, now: Time, tag: &mut Tag);
+                fn routes_change(&mut self, routes: &Routes, fabric: &Fabric, rate: &dyn Fn(LinkId) -> Rate);
                 fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId);
                 fn whole_path(&self, id: ConnId, forward: bool) -> Option<Path>;
                 fn at_source(&self) -> bool;
@@ -99,6 +105,28 @@ pub trait Settings {
         false
     }
 
+    /// Whether packets of one connection may be on several paths at once, so that it can be faster than on any one of them.
+    fn spreads(&self) -> bool {
+        false
+    }
+
+    /// Fields that the scenario leaves to the network, with their values: given the most packets that a port of a switch holds,
+    /// if that is limited, and the size of a full one.
+    fn derived(&self, limit_packets: Option<u64>, full_packet: u64) -> Values {
+        let _ = (limit_packets, full_packet);
+        Vec::new()
+    }
+
+    /// The shortest pause between packets of a flow after which it may change their path, if it waits for one.
+    fn gap(&self) -> Option<Time> {
+        None
+    }
+
+    /// Whether its choice follows from the rates of links, so that a rate that changes is a change of routes.
+    fn weighs(&self) -> bool {
+        false
+    }
+
     /// Whether its only choice is among the shortest paths of the network: none, where there is one.
     fn among_shortest(&self) -> bool {
         true
@@ -122,6 +150,11 @@ pub trait Settings {
     /// Its problems on that network.
     fn problems(&self, fabric: &Fabric) -> Vec<Problem> {
         let _ = fabric;
+        Vec::new()
+    }
+
+    /// Fields that the others leave unread: advice names those that a scenario sets.
+    fn unread(&self) -> Vec<Unread> {
         Vec::new()
     }
 

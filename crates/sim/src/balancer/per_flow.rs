@@ -36,6 +36,6 @@ impl Model {
 impl Stateless for Model {
     #[inline]
     fn pick(&self, hop: Hop) -> u32 {
-        share(mix(u64::from(hop.label) ^ self.salts[hop.at.index()]), hop.count)
+        share(mix(u64::from(hop.label) ^ self.salts[hop.at.index()]), hop.count())
     }
 }

@@ -13,7 +13,11 @@ use crate::topology::Fabric;
 #[serde(default, deny_unknown_fields)]
 pub struct PerPacket {}
 
-impl Settings for PerPacket {}
+impl Settings for PerPacket {
+    fn spreads(&self) -> bool {
+        true
+    }
+}
 
 /// Each hop of each packet has its own draw of one stream: in which order hops come makes no difference.
 #[derive(Clone, Debug)]
@@ -30,6 +34,6 @@ impl Model {
 impl Stateless for Model {
     #[inline]
     fn pick(&self, hop: Hop) -> u32 {
-        share(self.stream.bits_at(hop.ticket), hop.count)
+        share(self.stream.bits_at(hop.ticket), hop.count())
     }
 }

@@ -33,6 +33,10 @@ impl Settings for Permuted {
     fn leaves_paths(&self) -> bool {
         true
     }
+
+    fn spreads(&self) -> bool {
+        true
+    }
 }
 
 /// Switches whose choices a label holds, and bits for each.
@@ -76,10 +80,10 @@ impl Model {
     fn pick(&self, hop: Hop) -> u32 {
         let place = u32::from(hop.hops).wrapping_sub(1);
         let digit = hop.label >> (BITS * (place % PLACES)) & ((1 << BITS) - 1);
-        if place < PLACES && digit < hop.count && hop.count <= 1 << BITS {
+        if place < PLACES && digit < hop.count() && hop.count() <= 1 << BITS {
             digit
         } else {
-            share(self.stream.bits_at(hop.ticket), hop.count)
+            share(self.stream.bits_at(hop.ticket), hop.count())
         }
     }
 }

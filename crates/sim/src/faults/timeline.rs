@@ -74,7 +74,9 @@ struct Action {
 
 impl Timeline {
     /// The effect of the faults on that network. Called only if there are no [`Faults::problems`].
-    pub fn build(faults: &Faults, fabric: &Fabric, seed: u64, replica: u64) -> Timeline {
+    ///
+    /// Where routes are `weighed` by the rates of links, a rate that changes is a change of routes, too.
+    pub fn build(faults: &Faults, fabric: &Fabric, seed: u64, replica: u64, weighed: bool) -> Timeline {
         let mut timeline = Timeline::default();
         let mut actions = timeline.actions(faults, fabric, seed, replica);
         actions.sort_by_key(|action| (action.at, action.place));
@@ -87,12 +89,15 @@ impl Timeline {
             let avoided = states.down.clone();
             let touched: BTreeSet<LinkId> =
                 same_time.iter().flat_map(|action| states.apply(action)).collect();
+            let mut rates_change = false;
             for link in touched {
+                let before = states.shown[link.index()].rate;
                 if let Some(state) = states.changed(fabric, link) {
+                    rates_change |= state.rate != before;
                     timeline.steps.push(Step { at, link, state });
                 }
             }
-            if states.down != avoided {
+            if states.down != avoided || weighed && rates_change {
                 let count = timeline.tables.len();
                 let table = *known.entry(states.down.clone()).or_insert(count);
                 if table == count {

@@ -7,6 +7,7 @@
 
 pub mod cycles;
 pub mod dag;
+pub mod spread;
 pub mod survey;
 
 use std::cmp::Reverse;

@@ -253,6 +253,12 @@ impl Scenario {
         entry.transport.as_ref().map_or("transport".into(), |_| format!("traffic.{}.transport", entry.name))
     }
 
+    /// The place of its balancer in the scenario.
+    pub fn balancer_path(&self, entry: &Entry) -> String {
+        let own = entry.routing.as_ref().is_some_and(|routing| routing.balancer.is_some());
+        if own { format!("traffic.{}.routing.balancer", entry.name) } else { "routing.balancer".into() }
+    }
+
     /// How packets of the flows of an entry find their way.
     pub fn balancer_of(&self, entry: &Entry) -> Balancer {
         let own = entry.routing.as_ref().and_then(|routing| routing.balancer.clone());

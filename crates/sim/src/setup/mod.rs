@@ -100,7 +100,7 @@ impl Setup {
         let queue = settling.queue(scenario, &all);
         let agent = settling.agent(scenario, &all);
         let controller = settling.controller(scenario, &fabric);
-        settling.balancers(&mut balancers);
+        settling.balancers(scenario, &queue, &mut balancers, &balancer_of);
         let model_of = |served: &str| {
             let at = transports.iter().position(|transport| transport.name() == served);
             places[at.expect("the check refuses agents and controllers that serve no transport")].0

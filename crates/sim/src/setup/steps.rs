@@ -30,7 +30,8 @@ pub(super) struct Offered {
 impl Offered {
     pub(super) fn new(scenario: &Scenario, fabric: &Fabric, routes: &Routes) -> Offered {
         let run = &scenario.run;
-        let mut faults = Timeline::build(&scenario.faults, fabric, run.seed, run.replica);
+        let weighed = scenario.traffic.iter().any(|entry| scenario.balancer_of(entry).weighs());
+        let mut faults = Timeline::build(&scenario.faults, fabric, run.seed, run.replica, weighed);
         let wanted =
             Wanted { measure: run.measure, run_until: run.until, fixed_faults: scenario.faults.is_fixed() };
         let draws = (run.seed, run.replica);
@@ -125,8 +126,21 @@ impl Settling<'_> {
         Some(settle(controller, controller.name(), &values))
     }
 
-    pub(super) fn balancers(&mut self, balancers: &mut [Balancer]) {
-        for balancer in balancers {
+    pub(super) fn balancers(
+        &mut self,
+        scenario: &Scenario,
+        queue: &Queue,
+        balancers: &mut [Balancer],
+        balancer_of: &[u8],
+    ) {
+        let full_packet = scenario.full_packet();
+        for (number, balancer) in balancers.iter_mut().enumerate() {
+            let values = balancer.derived(queue.most_packets(full_packet), full_packet);
+            let entries = scenario.traffic.iter().zip(balancer_of);
+            for (entry, _) in entries.filter(|(_, of)| usize::from(**of) == number) {
+                self.note(&format!("{}.{}", scenario.balancer_path(entry), balancer.name()), &values);
+            }
+            *balancer = settle(&*balancer, balancer.name(), &values);
             self.has_prototypes |= balancer.bind(&self.prototypes.balancers);
         }
     }

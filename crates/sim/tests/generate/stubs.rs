@@ -56,7 +56,7 @@ impl balancer::Prototype for Stub {
 
 impl balancer::Choice for Stub {
     fn choose(&mut self, hop: Hop, salt: u64, _now: Time) -> u32 {
-        ((u64::from(hop.label) ^ salt) % u64::from(hop.count)) as u32
+        ((u64::from(hop.label) ^ salt) % u64::from(hop.count())) as u32
     }
 }
 

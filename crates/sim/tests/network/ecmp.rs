@@ -8,7 +8,7 @@ use flowyard_sim::balancer::per_flow::PerFlow;
 use flowyard_sim::balancer::single::Single;
 use flowyard_sim::balancer::{Balancer, Model};
 use flowyard_sim::engine::contract::path::{Choose, Hop};
-use flowyard_sim::ids::NodeId;
+use flowyard_sim::ids::{LinkId, NodeId};
 use flowyard_sim::random::{Purpose, Stream};
 use flowyard_sim::routing::Routes;
 use flowyard_sim::topology::Generator;
@@ -81,8 +81,8 @@ fn packets_take_all_paths() {
 }
 
 /// A packet of the flow with that label at a node with so many ways.
-fn hop(at: NodeId, label: u32, ways: usize) -> Hop {
-    Hop { at, label, hops: 0, ticket: 0, count: ways as u32 }
+fn hop(at: NodeId, label: u32, ways: usize) -> Hop<'static> {
+    Hop { at, to: NodeId(0), label, hops: 0, ticket: 0, next_hops: &[LinkId(0); 16][..ways] }
 }
 
 /// The core switches that flows with random labels from host 0 to the last host pass, by the engine's own

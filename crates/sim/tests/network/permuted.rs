@@ -36,7 +36,7 @@ fn paths(fabric: &flowyard_sim::topology::Fabric, packets: usize) -> Vec<Vec<u32
         let (mut at, mut links) = (ends[port.index()], vec![port.0]);
         while at != to {
             let next = routes.next_hops(at, to);
-            let hop = Hop { at, label, hops: links.len() as u8, ticket: 0, count: next.len() as u32 };
+            let hop = Hop { at, to, label, hops: links.len() as u8, ticket: 0, next_hops: next };
             let link = next[model.choose(hop, Time::ZERO) as usize];
             links.push(link.0);
             at = ends[link.index()];
@@ -84,7 +84,7 @@ fn headers_come_back_by_the_way_they_went() {
             let label = model.next_path(trip).expect("the source chooses").label;
             let mut next = |at: NodeId, to: NodeId, hops: usize| {
                 let next = routes.next_hops(at, to);
-                let hop = Hop { at, label, hops: hops as u8, ticket: 0, count: next.len() as u32 };
+                let hop = Hop { at, to, label, hops: hops as u8, ticket: 0, next_hops: next };
                 ends[next[model.choose(hop, Time::ZERO) as usize].index()]
             };
             let mut way = vec![from, ends[port.index()]];

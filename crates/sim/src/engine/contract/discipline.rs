@@ -102,6 +102,9 @@ impl PortContext<'_> {
         if self.arena.has_records() {
             outbox.records.push(*self.arena.record(id));
         }
+        if self.arena.has_tags() {
+            outbox.tags.push(*self.arena.tag(id));
+        }
         outbox.push(event, self.arena.remove(id));
     }
 

@@ -5,26 +5,39 @@
 //! themselves are in `balancer/`.
 //!
 //! One that looks at its ports returns [`LOOK`] and is shown their state as of now ([`PortLoad`]): bytes that wait there, the
-//! same in both modes of ports. The balancer itself counts the bytes that it sends by a port, as it chooses
+//! same in both modes of ports. One whose switches tell each other by packets has [`Choose::tags`], and is shown each packet at
+//! each switch with its [`Tag`]. The balancer itself counts the bytes that it sends by a port, as it chooses
 //! ([`RateEstimator`]), so that no departure need be an event.
 
+pub use crate::engine::data::packet::Tag;
 use crate::engine::data::paths::Paths;
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::routing::Routes;
+use crate::topology::Fabric;
 use crate::units::{Rate, SECOND, Time};
 
 /// A packet that has a choice.
 #[derive(Clone, Copy, Debug)]
-pub struct Hop {
+pub struct Hop<'a> {
     pub at: NodeId,
+    /// The host that it is for.
+    pub to: NodeId,
     /// Stands for the packet's 5-tuple; or says the source's choices, if the balancer leaves them to it.
     pub label: u32,
-    /// Links that the packet has crossed.
+    /// Links that the packet has crossed; 0 where the port of a host's connection is chosen, not that of a packet.
     pub hops: u8,
     /// A number that no other hop of any packet has: the index of its random number, in whatever order hops come.
     pub ticket: u64,
+    /// The next hops, ascending.
+    pub next_hops: &'a [LinkId],
+}
+
+impl Hop<'_> {
     /// How many next hops there are.
-    pub count: u32,
+    #[inline(always)]
+    pub fn count(&self) -> u32 {
+        self.next_hops.len() as u32
+    }
 }
 
 /// The choice of a balancer that first has to see the ports: see [`Choose::choose_by_load`].
@@ -50,6 +63,26 @@ pub struct PortLoad {
     pub rate: Rate,
     /// The classes that stand still, a bit each.
     pub paused: u8,
+}
+
+impl PortLoad {
+    /// All bytes at the port, with the packet on the wire.
+    pub fn bytes(&self) -> u64 {
+        self.waiting + u64::from(self.wire)
+    }
+}
+
+/// A packet that passes a node, and the link that it takes: see [`Choose::passes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// The node.
+    pub at: NodeId,
+    /// The host that it is for.
+    pub to: NodeId,
+    /// The next link, whether there was a choice or not.
+    pub next: LinkId,
+    /// Bytes of the packet on the wire.
+    pub size: u32,
 }
 
 /// How a [`RateEstimator`] forgets.
@@ -152,7 +185,7 @@ pub struct Opening<'a> {
 
 /// The state of a balancer at all nodes: what a researcher writes.
 pub trait Choose {
-    /// Which of `hop.count` next hops the packet takes, now that it is there; or [`LOOK`].
+    /// Which of the next hops the packet takes, by its place among them, now that it is there; or [`LOOK`].
     fn choose(&mut self, hop: Hop, now: Time) -> u32;
 
     /// The choice of a balancer that looks at ports. Where the port of a host's connection is chosen, all are shown as idle.
@@ -166,6 +199,26 @@ pub trait Choose {
     fn foresee(&self, hop: Hop) -> Option<u32> {
         let _ = hop;
         None
+    }
+
+    /// Whether its packets have a [`Tag`] each, and are shown at each node: only then [`Choose::passes`] is called. Packets of
+    /// other balancers have neither.
+    fn tags(&self) -> bool {
+        false
+    }
+
+    /// A packet of this balancer has come to a node, its next link is chosen, and it is about to come to that port, which may
+    /// drop it. Its tag is what the last node has written. Not called at the host that makes the packet, nor at the one that it is
+    /// for.
+    fn passes(&mut self, passage: Passage, now: Time, tag: &mut Tag) {
+        let _ = (passage, now, tag);
+        unreachable!("this balancer has no tags");
+    }
+
+    /// Routes hold from now on: called before the first event, and whenever faults change them. The rate of a link is the
+    /// present one. For tables that follow from routes and rates, such as weights of next hops.
+    fn routes_change(&mut self, routes: &Routes, fabric: &Fabric, rate: &dyn Fn(LinkId) -> Rate) {
+        let _ = (routes, fabric, rate);
     }
 
     /// A connection opens, or one of its subflows. Says the ports by which its sender and its receiver send: the first
@@ -201,7 +254,7 @@ pub trait Choose {
 
 /// A balancer whose choice depends on nothing but the packet.
 pub trait Stateless {
-    /// Which of `hop.count` next hops the packet takes.
+    /// Which of the next hops the packet takes, by its place among them.
     fn pick(&self, hop: Hop) -> u32;
 }
 

@@ -2,7 +2,7 @@
 
 use super::credit::Frame;
 use super::event::Event;
-use super::packet::{Packet, Record};
+use super::packet::{Packet, Record, Tag};
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::topology::parts::parts;
 use crate::topology::{Fabric, Link};
@@ -57,6 +57,8 @@ pub struct Outbox {
     pub packets: Vec<BoundaryPacket>,
     /// Records of these packets; as many, where packets have records.
     pub records: Vec<Record>,
+    /// Their tags, likewise.
+    pub tags: Vec<Tag>,
     /// Whole paths of these packets that the other part does not have yet: see
     /// [`Paths::tell`](crate::engine::data::paths::Paths::tell).
     pub paths: Vec<u32>,
@@ -95,6 +97,7 @@ impl Outbox {
     pub fn clear(&mut self) {
         self.packets.clear();
         self.records.clear();
+        self.tags.clear();
         self.paths.clear();
         self.told = 0;
         self.pauses.clear();

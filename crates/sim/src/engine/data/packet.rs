@@ -44,6 +44,11 @@ pub struct Packet {
 #[repr(C, align(64))]
 pub struct Record(pub [u64; 8]);
 
+/// Fields of a packet that switches write and read, where a load balancer of the run uses them: it defines the bits. Zero as the
+/// packet comes to its first node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tag(pub u64);
+
 /// The header, from one end to the other; each transport defines the fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
@@ -110,14 +115,29 @@ pub struct Arena {
     /// By slot; none unless packets have records.
     records: Vec<Record>,
     has_records: bool,
+    /// By slot; none unless packets have tags.
+    tags: Vec<Tag>,
+    has_tags: bool,
     /// The packets into whose records ports write.
     pub stamps: Stamps,
 }
 
 impl Arena {
-    /// One in which each packet has a record, or none; ports write into some.
-    pub fn new(has_records: bool, stamps: Stamps) -> Arena {
-        Arena { has_records, stamps, ..Arena::default() }
+    /// One in which each packet has a record, or none, and a tag, or none; ports write into some.
+    pub fn new(has_records: bool, has_tags: bool, stamps: Stamps) -> Arena {
+        Arena { has_records, has_tags, stamps, ..Arena::default() }
+    }
+
+    /// Whether packets have tags.
+    #[inline]
+    pub fn has_tags(&self) -> bool {
+        self.has_tags
+    }
+
+    /// The tag of a packet, where packets have them.
+    #[inline]
+    pub fn tag(&mut self, id: PacketId) -> &mut Tag {
+        &mut self.tags[id.index()]
     }
 
     /// Whether packets have records.
@@ -158,6 +178,9 @@ impl Arena {
         if self.has_records {
             self.records.push(Record::default());
         }
+        if self.has_tags {
+            self.tags.push(Tag::default());
+        }
         PacketId(self.slots.len() as u32 - 1)
     }
 
@@ -166,6 +189,9 @@ impl Arena {
         self.slots.swap(a.index(), b.index());
         if self.has_records {
             self.records.swap(a.index(), b.index());
+        }
+        if self.has_tags {
+            self.tags.swap(a.index(), b.index());
         }
     }
 

@@ -61,9 +61,8 @@ impl<M: Members> Ahead<'_, M> {
                 [_] => Some(0),
                 [] => None,
                 _ => {
-                    let count = next_hops.len() as u32;
-                    let (label, hops) = (packet.label, packet.hops.wrapping_add(1));
-                    let hop = Hop { at, label, hops, ticket: event.order, count };
+                    let (to, label, hops) = (packet.dst, packet.label, packet.hops.wrapping_add(1));
+                    let hop = Hop { at, to, label, hops, ticket: event.order, next_hops };
                     self.balancers[packet.balancer as usize].foresee(hop)
                 }
             };

@@ -5,6 +5,7 @@ use super::egress::{Egress, PortQueue};
 use crate::engine::calendar::Calendar;
 use crate::engine::calendar::ties::Ties;
 use crate::engine::contract::members::Members;
+use crate::engine::contract::path::Choose;
 use crate::engine::data::boundary::Remote;
 use crate::engine::data::conn::ReadyList;
 use crate::engine::data::credit::Credits;
@@ -35,19 +36,22 @@ impl<'a, M: Members> Network<'a, M> {
         let asks = parts.members.telemetry();
         let credits = parts.members.credits();
         let egress = egress(parts, &link_ranks, &credits);
+        let balancers = parts.members.balancers(fabric, seed, replica);
+        let has_tags = balancers.iter().any(Choose::tags);
         Network {
             now: Time::ZERO,
             fabric,
             calendar: Calendar::new(parts.agenda, Ties::new(parts.ties, seed, replica)),
             arena: Arena::new(
                 parts.members.has_records(),
+                has_tags,
                 Stamps::new(asks, telemetry::rates(fabric, parts.faults)),
             ),
             links: Links::new(&link_ranks),
             egress,
             ends: fabric.links.iter().map(|link| link.to).collect(),
             tallies: Vec::new(),
-            shows: parts.members.agents_serve().is_some(),
+            shows: has_tags || parts.members.agents_serve().is_some(),
             agents: agents(parts),
             control_plane: None,
             mailbox: None,
@@ -70,7 +74,7 @@ impl<'a, M: Members> Network<'a, M> {
             moved_at: Time::ZERO,
             seed,
             replica,
-            balancers: parts.members.balancers(fabric, seed, replica),
+            balancers,
             loads: Vec::new(),
             paths: Paths::default(),
             routes: parts.routes,

@@ -65,7 +65,7 @@ impl<M: Members> Network<'_, M> {
                 [] => whole.next_hops(at, to),
                 hops => hops,
             };
-            let hop = Hop { at, label, hops: 0, ticket: u64::from(label), count: hops.len() as u32 };
+            let hop = Hop { at, to, label, hops: 0, ticket: u64::from(label), next_hops: hops };
             if let [only] = hops {
                 return *only;
             }
@@ -80,6 +80,15 @@ impl<M: Members> Network<'_, M> {
             hops[choice as usize]
         };
         (choose(src, dst, label), choose(dst, src, reverse_label(label)))
+    }
+
+    /// Lets balancers make tables of the routes that hold now.
+    #[cold]
+    pub(in crate::engine) fn show_routes(&mut self) {
+        let rate = |link: LinkId| self.egress[link.index()].port.rate;
+        for balancer in &mut self.balancers {
+            balancer.routes_change(self.routes, self.fabric, &rate);
+        }
     }
 
     /// Gives a connection another path, unless it is over. Messages that it carries go by it, too.

@@ -46,18 +46,9 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::engine::contract::controller::Channel;
     use crate::engine::contract::path::LOOK;
-    use crate::engine::contract::rules::Rules;
-    use crate::engine::data::credit::Credits;
-    use crate::engine::data::gate::Thresholds;
-    use crate::engine::data::plan::{Agenda, Parts, Plan};
-    use crate::engine::run::Engine;
-    use crate::scenario::Scenario;
-    use crate::setup::Setup;
-    use crate::topology::{Fabric, Link};
+    use crate::engine::network::fake_balancer;
     use crate::units::{Rate, Time};
-    use crate::{agent, controller, queue, transport};
 
     /// The loads that the balancer is shown, with the time and the packet's size.
     static SHOWN: Mutex<Vec<(Time, u32, Vec<PortLoad>)>> = Mutex::new(Vec::new());
@@ -78,63 +69,6 @@ mod tests {
         }
     }
 
-    /// A run with that balancer.
-    struct Looking<'a>(&'a Setup);
-
-    impl Members for Looking<'_> {
-        type Endpoint = transport::Model;
-        type Queue = queue::Model;
-        type Balancer = First;
-        type Agent = agent::Model;
-        type Controller = controller::Model;
-
-        fn balancers(&self, _fabric: &Fabric, _seed: u64, _replica: u64) -> Vec<First> {
-            vec![First]
-        }
-        fn endpoints(&self, fabric: &Fabric) -> Vec<transport::Model> {
-            self.0.endpoints(fabric)
-        }
-        fn telemetry(&self) -> u32 {
-            0
-        }
-        fn has_records(&self) -> bool {
-            false
-        }
-        fn committed(&self) -> Option<Rules> {
-            self.0.committed()
-        }
-        fn agents_serve(&self) -> Option<u8> {
-            None
-        }
-        fn agent(&self, link: &Link) -> agent::Model {
-            self.0.agent(link)
-        }
-        fn controller(&self) -> Option<(controller::Model, u8, Channel)> {
-            None
-        }
-        fn queue(&self) -> queue::Model {
-            self.0.queue()
-        }
-        fn host_queue(&self) -> queue::Model {
-            self.0.host_queue()
-        }
-        fn acts_on_departure(&self) -> bool {
-            self.0.acts_on_departure()
-        }
-        fn pauses(&self) -> bool {
-            self.0.pauses()
-        }
-        fn thresholds(&self, link: &Link, back: &Link) -> Thresholds {
-            self.0.thresholds(link, back)
-        }
-        fn credits(&self) -> Credits {
-            self.0.credits()
-        }
-        fn port_bytes(&self) -> usize {
-            self.0.port_bytes()
-        }
-    }
-
     /// The loads shown for each of four packets of 1500 B at the first leaf, whose two uplinks are a tenth as fast as the host.
     fn shown(queue: &str, mode: &str) -> Vec<(Time, u32, Vec<PortLoad>)> {
         let text = format!(
@@ -150,30 +84,8 @@ mod tests {
             sizes.fixed = "5888B"
             "#
         );
-        let scenario: Scenario = toml::from_str(&text).unwrap();
-        let setup = Setup::new(&scenario, scenario.topology.build().into()).unwrap();
-        let Plan {
-            parts: Parts { fabric, routes, faults, seed, replica, serviced_only, ties, agenda, .. },
-            ..
-        } = setup.plan(&scenario, Agenda::Calendar);
-        let members = &Looking(&setup);
-        let of = setup.plan(&scenario, Agenda::Calendar);
-        let plan = Plan {
-            parts: Parts { fabric, routes, faults, members, seed, replica, serviced_only, ties, agenda },
-            carriers: of.carriers,
-            traffic: of.traffic,
-            flows_max: of.flows_max,
-            stop_delay: of.stop_delay,
-            until: of.until,
-            stall: of.stall,
-            timeout_max: of.timeout_max,
-            memory_limit: of.memory_limit,
-            work_limit: of.work_limit,
-            full_packet: of.full_packet,
-            audit: of.audit,
-        };
         SHOWN.lock().unwrap().clear();
-        Engine::new(&plan).run(&mut |_| true);
+        fake_balancer::run(&text, || First);
         std::mem::take(&mut SHOWN.lock().unwrap())
     }
 

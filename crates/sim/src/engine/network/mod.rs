@@ -8,6 +8,7 @@ pub mod context;
 pub mod control_plane;
 mod credit;
 pub mod egress;
+mod fake_balancer;
 mod looking;
 pub mod mailbox;
 mod pause;
@@ -111,7 +112,7 @@ pub struct Network<'a, M: Members> {
     pub(super) paths: Paths,
     whole: &'a Routes,
     /// The network as it was built.
-    fabric: &'a Fabric,
+    pub(super) fabric: &'a Fabric,
 }
 
 impl<'a, M: Members> Network<'a, M> {
@@ -130,7 +131,7 @@ impl<'a, M: Members> Network<'a, M> {
             [] => return LinkId::NONE,
             _ => {}
         }
-        let hop = Hop { at, label, hops, ticket, count: next_hops.len() as u32 };
+        let hop = Hop { at, to: dst, label, hops, ticket, next_hops };
         let choice = self.balancers[balancer as usize].choose(hop, self.now);
         // The test of the bounds is also that for one that looks at ports.
         match next_hops.get(choice as usize) {

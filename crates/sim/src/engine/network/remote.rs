@@ -51,6 +51,9 @@ impl<M: Members> Network<'_, M> {
             if let Some(record) = outbox.records.get(at) {
                 *self.arena.record(id) = *record;
             }
+            if let Some(tag) = outbox.tags.get(at) {
+                *self.arena.tag(id) = *tag;
+            }
             self.calendar.push(Event { a: id.0, ..crossing.event });
         }
         outbox.pauses.iter().for_each(|&frame| self.calendar.push(frame));

@@ -59,6 +59,7 @@ impl<M: Members> Engine<'_, '_, M> {
             self.next_epoch += 1;
             // Hints for coming events were computed with the earlier routes.
             self.net.calendar.forget_hints();
+            self.net.show_routes();
             self.move_connections();
         }
         self.schedule_fault(what);

@@ -156,6 +156,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             control_plane.begin(&mut engine.net.calendar);
         }
         engine.deadlock_look = self::deadlock::first_look(&engine.net);
+        engine.net.show_routes();
         engine.schedule_faults();
         engine.net.reacts = engine.starts.react();
         engine.starts.begin(&mut engine.net);
@@ -334,6 +335,9 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         shown: Option<FlowId>,
     ) {
         if SHOWN {
+            if self.net.arena.has_tags() {
+                self.net.show_passage(next, id);
+            }
             self.net.show_offer::<WATCHED>(next, id, shown);
         }
         self.net.offer::<WATCHED>(next, id);
