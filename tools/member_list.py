@@ -350,7 +350,10 @@ OTHERS = [
         Shares("aggregation-core"),
         {
             name: {"routing.balancer": name}
-            for name in ("single", "mod-k", "dual", "per-flow", "nix", "valiant", "per-packet", "permuted")
+            for name in (
+                *("single", "mod-k", "dual", "per-flow", "nix", "valiant", "per-packet", "permuted"),
+                *("weighted", "letflow", "drill", "adaptive"),
+            )
         },
         "Of {0[links]:.0f} links from aggregation to core, `single` uses {0[used]:.0f}, `per-flow` "
         "{3[used]:.0f}, and `per-packet` all {6[used]:.0f}. The busiest link carries {0[most]:.1f} times an "

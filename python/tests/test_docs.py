@@ -136,12 +136,15 @@ def completed(snippet: str) -> dict[str, Any]:
     transport = next(iter(written.get("agent", {})), "ndp" if "ndp" in written.get("queue", {}) else "tcp")
     # Controllers serve one transport, all but Hedera "central", and paths that are granted come from a controller that
     # chooses them.
-    granted = "granted" in written.get("routing", {}).get("balancer", {})
+    balancer = written.get("routing", {}).get("balancer", {})
+    granted = "granted" in balancer
     served = "controller" in written and "hedera" not in written["controller"]
     if granted or served or "central" in written.get("transport", {}):
         transport = "central"
         written = {"controller": "syn" if granted else "asy", **written}
-    return {"topology": {"fat-tree": {"k": 4}}, "transport": transport, "traffic": [other], **written}
+    # CONGA is for two tiers.
+    tree = {"k": 4, "levels": 2 if "conga" in balancer else 3}
+    return {"topology": {"fat-tree": tree}, "transport": transport, "traffic": [other], **written}
 
 
 def test_snippets_are_found() -> None:

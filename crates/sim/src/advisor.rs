@@ -1,7 +1,9 @@
 //! All advice on a scenario that has been set up: that of its transports and its queue, and on parts that do not fit each
 //! other.
 
-use crate::advice::{Advice, NEARLY, size};
+use std::collections::BTreeMap;
+
+use crate::advice::{Advice, NEARLY, about, size, span};
 use crate::controller;
 use crate::crowded::{self, Offer};
 use crate::derived::Longest;
@@ -13,11 +15,12 @@ use crate::overload;
 use crate::queue::ecn::{threshold_busy, threshold_least};
 use crate::queue::{Feature, Limit, Queue};
 use crate::random::{Purpose, Stream};
-use crate::routing::cycles;
+use crate::routing::{cycles, spread::spread};
 use crate::scenario::{Entry, Scenario};
 use crate::setup::Setup;
 use crate::topology::Fabric;
 use crate::transport::{Framing, Profile, Signal};
+use crate::units::Time;
 
 /// Steps that it may take to look for a cycle of links: some milliseconds, which do for a fat-tree of 1,024 hosts.
 const CYCLE_STEPS: u64 = 2_000_000;
@@ -54,6 +57,7 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     found.extend(loads(scenario, setup));
     found.extend(inert::advice(scenario));
     found.extend(inert::balancers(scenario, setup));
+    found.extend(gaps(scenario, setup));
     // Transports that share ports may get the same advice.
     let mut seen: Vec<Advice> = Vec::new();
     for advice in found {
@@ -198,6 +202,34 @@ fn load(path: &str, load: f64, taken: f64, with: &str) -> Option<Advice> {
     })
 }
 
+/// A pause that ends flowlets, below the largest difference of the delays of paths between two hosts.
+fn gaps(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
+    let gap = |entry: &Entry| {
+        let balancer = scenario.balancer_of(entry);
+        Some((format!("{}.{}", scenario.balancer_path(entry), balancer.name()), balancer.gap()?))
+    };
+    let given: BTreeMap<String, Time> = scenario.traffic.iter().filter_map(gap).collect();
+    if given.is_empty() {
+        return Vec::new();
+    }
+    let spread = spread(&setup.fabric, &setup.routes, setup.full_packet);
+    given.into_iter().filter_map(|(path, gap)| short_gap(&path, gap, spread)).collect()
+}
+
+/// The same of one balancer.
+fn short_gap(path: &str, gap: Time, spread: Time) -> Option<Advice> {
+    (gap < spread).then(|| Advice {
+        path: format!("{path}.gap"),
+        message: format!(
+            "{} is below the largest difference of delays of two paths, {} for a full packet in an empty network: packets \
+             of a new flowlet overtake those of the last one",
+            span(gap),
+            span(spread)
+        ),
+        write: format!("{path}.gap = \"{}\"", about(spread)),
+    })
+}
+
 /// A load that was probably meant in percent.
 fn percent(path: &str, load: f64) -> Option<Advice> {
     (2.0..=100.0).contains(&load).then(|| Advice {
@@ -332,6 +364,52 @@ mod tests {
         assert_eq!(
             told("asy", cycle, "15400B", 0.96),
             say("0.96 of the link rate takes 1.007 of it with frames", "0.95")
+        );
+    }
+
+    /// Two paths whose delays differ by 20 us: a gap of so much keeps the order, one below it does not.
+    #[test]
+    fn gaps_are_compared_with_paths() {
+        let told = |balancer: &str| {
+            let text = format!(
+                r#"
+                transport.datagram = {{}}
+                routing.balancer = {balancer}
+                [topology.explicit]
+                hosts = ["a", "b"]
+                "#
+            ) + r#"
+                switches = [{ name = "left" }, { name = "right" }, { name = "near" }, { name = "far" }]
+                rate = "10Gbps"
+                delay = "1us"
+                cables = [
+                  { ends = ["a", "left"] }, { ends = ["right", "b"] },
+                  { ends = ["left", "near"] }, { ends = ["near", "right"] },
+                  { ends = ["left", "far"], delay = "21us" }, { ends = ["far", "right"] },
+                ]
+                [[traffic]]
+                name = "one"
+                arrivals.at-once = {}
+                matrix.pairs = [[0, 1]]
+                sizes.fixed = "3KB"
+                "#;
+            let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+            checked.outlook().expect("a small run").advice
+        };
+        assert_eq!(told("{ letflow = { gap = \"20us\" } }"), []);
+        let [advice] = &told("{ letflow = { gap = \"19us\" } }")[..] else { panic!("one advice") };
+        assert_eq!(advice.write, "routing.balancer.letflow.gap = \"20us\"");
+        assert_eq!(
+            advice.message,
+            "19 us is below the largest difference of delays of two paths, 20 us for a full packet in an empty network: \
+             packets of a new flowlet overtake those of the last one"
+        );
+        // Ten microseconds by default, where flows choose.
+        assert_eq!(told("\"adaptive\""), []);
+        let flows = told("{ adaptive = { granularity = \"flow\" } }");
+        assert_eq!(
+            flows.iter().map(|it| &it.path[..]).collect::<Vec<_>>(),
+            ["routing.balancer.adaptive.gap"]
         );
     }
 }

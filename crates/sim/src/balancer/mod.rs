@@ -75,6 +75,11 @@ balancers! {
     per_flow::PerFlow = "per-flow",
     per_packet::PerPacket = "per-packet",
     permuted::Permuted = "permuted",
+    weighted::Weighted = "weighted",
+    letflow::LetFlow = "letflow",
+    drill::Drill = "drill",
+    adaptive::Adaptive = "adaptive",
+    conga::Conga = "conga",
     granted::Granted = "granted",
     python::PythonBalancer = "python",
     ;
@@ -87,6 +92,7 @@ balancers! {
 }
 
 pub mod assigned;
+mod flowlets;
 
 /// Properties of a balancer's configuration that the check uses.
 pub trait Settings {
@@ -191,6 +197,11 @@ mod tests {
             ("per-flow", true, true),
             ("per-packet", false, true),
             ("permuted", false, true),
+            ("weighted", true, true),
+            ("letflow", false, true),
+            ("drill", false, true),
+            ("adaptive", false, true),
+            ("conga", false, true),
             ("granted", false, false),
             ("nix", true, true),
             ("dual", true, true),

@@ -358,8 +358,16 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         "" => String::new(),
         entry => format!("[[traffic]]\nname = \"followers\"\n{entry}\nsizes.fixed = \"4KB\"\n"),
     });
-    let balancer =
-        prop_oneof![Just("\"single\""), Just("\"per-flow\""), Just("\"per-packet\""), Just("\"permuted\"")];
+    let balancer = prop_oneof![
+        Just("\"single\""),
+        Just("\"per-flow\""),
+        Just("\"per-packet\""),
+        Just("\"permuted\""),
+        Just("\"weighted\""),
+        Just("{ letflow = { gap = \"10us\" } }"),
+        Just("\"drill\""),
+        Just("{ adaptive = { method = \"pause-queue-bandwidth\", granularity = \"flow\" } }"),
+    ];
     let deadlines = flag();
     let entry = (matrix, sizes, arrivals, deadlines, followers);
     (topology, hosts, balancer, entry, any::<u32>()).prop_map(

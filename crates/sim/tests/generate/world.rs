@@ -156,7 +156,7 @@ impl Taste for World {
             "OnOff.probability" => json!(draw.one_of(&[1.0, 0.5, 0.1])),
             "OnOff.flows_each" | "Blocks.blocks" => json!(1 + draw.below(3)),
             // Names.
-            "FaultTarget.cable" | "FaultTarget.link" => json!(self.cable(draw)),
+            "FaultTarget.cable" | "FaultTarget.link" | "LinkWeight.link" => json!(self.cable(draw)),
             "FaultTarget.node" => json!(draw.one_of(&self.nodes)),
             "RandomNodes.tier" => json!(draw.one_of(&self.tiers)),
             "RandomCables.tier" => json!(draw.one_of(&self.link_tiers)),

@@ -5,6 +5,7 @@ mod common;
 
 mod analytic;
 mod aqm;
+mod balancing;
 mod determinism;
 mod ecmp;
 mod endings;

@@ -300,6 +300,13 @@ fn networks() -> Vec<Choice> {
             "/traffic/0/routing/balancer/explicit/routes/0/path",
             json!(["a", "s", "u", "c"]),
         ),
+        (
+            "LinkWeight.link",
+            "leaf-spine-ndp-weights",
+            vec![],
+            "/traffic/0/routing/balancer/weighted/weights/links/0/link",
+            json!(["leaf 1", "spine 0"]),
+        ),
         ("Route.taken_by", routes, vec![], "/traffic/0/routing/balancer/explicit/routes/2/taken_by", taken),
     ]
 }
