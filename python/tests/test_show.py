@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import sys
+import zipfile
 
 import polars as pl
 import pytest
@@ -204,3 +206,57 @@ def test_a_violation_or_a_model_is_no_reason_to_fail(here, capsys):
     (here / "runs/model/run.json").write_text('{"status": "complete", "point": {}}')
     _, runs = listed(capsys, "runs")
     assert runs["model"]["remark"] == "no simulation: its tables are a model's"
+
+
+def test_tables_are_written_as_csv(here, capsys):
+    run = fy.run(here / "small.toml")
+    run.save(here / "there")
+    assert cli.main(["show", "there", "--csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split(",") == run.flows.columns
+    assert len(lines) == 1 + len(run.flows)
+    for name in ("flows", "links"):
+        assert cli.main(["show", "there", "--csv", name, "-o", f"{name}.csv"]) == 0
+        table = pl.DataFrame(getattr(run, name))
+        # Numbers come back as they are, to the picosecond and the last bit of a ratio.
+        assert pl.read_csv(f"{name}.csv", schema=table.schema).equals(table)
+
+
+def test_a_sweep_gives_its_means_as_csv(here, capsys):
+    sweep = sweeps.sweep(sweeps.Plan(here / "small.toml", replicas=2), here / "swept", workers=1)
+    assert cli.main(["show", "swept", "--csv"]) == 0
+    assert capsys.readouterr().out == sweep.means.write_csv()
+    assert cli.main(["show", "swept", "--csv", "metrics", "-o", "runs.csv"]) == 0
+    assert len(pl.read_csv("runs.csv")) == 2
+
+
+def test_a_workbook_has_a_sheet_for_each_table(here):
+    pytest.importorskip("xlsxwriter")
+    fy.run(here / "small.toml").save(here / "there")
+    assert cli.main(["show", "there", "-o", "tables.xlsx"]) == 0
+    with zipfile.ZipFile("tables.xlsx") as book:
+        assert re.findall(r'sheet name="(\w+)"', book.read("xl/workbook.xml").decode()) == ["flows", "links"]
+        sheet = book.read("xl/worksheets/sheet1.xml").decode()
+    size = fy.open_run("there").flows.columns.index("size_bytes")
+    assert f'<c r="{chr(ord("A") + size)}2" s="1"><v>10000</v></c>' in sheet
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--csv", "flow"], '--csv "flow": there has flows, links'),
+        (
+            ["-o", "x.txt"],
+            "x.txt: tables are written as CSV or as a workbook; name a file that ends in .csv or .xlsx",
+        ),
+        (["-o", "small.csv"], "small.csv: is already there"),
+        (["--csv", "flows", "-o", "x.xlsx"], "x.xlsx: a workbook has all tables; leave --csv out"),
+        (["-o", "x.xlsx"], "a workbook needs a package that is not here: pip install xlsxwriter"),
+    ],
+)
+def test_tables_that_cannot_be_written_are_refused(here, capsys, monkeypatch, options, said):
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    fy.run(here / "small.toml").save(here / "there")
+    (here / "small.csv").touch()
+    assert cli.main(["show", "there", *options]) == 2
+    assert said in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`flowyard show`: the summary of a run again; the runs of a folder or a sweep, one line each."""
+"""`flowyard show`: the summary of a run again; the runs of a folder or a sweep, one line each; tables as CSV."""
 
 import argparse
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from flowyard.commands import options
 
 NAME = "show"
-HELP = "print a run's summary again, or list the runs of a folder or a sweep"
+HELP = "print a run's summary again, list the runs of a folder or a sweep, or write tables as CSV"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,10 +15,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", type=Path, metavar="DIR", help="the folder of a run, of several runs, or of a sweep"
     )
+    parser.add_argument(
+        "--csv",
+        nargs="?",
+        const="",
+        metavar="TABLE",
+        help="print a table as CSV: flows (the default), links, or another that the run has; of a sweep means (the "
+        "default) or metrics",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="write into a new file: a table into FILE.csv, all tables into the workbook FILE.xlsx",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the contents of the folder."""
+    if arguments.csv is not None or arguments.output is not None:
+        from flowyard.report import spreadsheet
+
+        return spreadsheet.command(arguments)
     if (arguments.folder / "papers.json").is_file():
         from flowyard.papers import verdict_table
         from flowyard.terminal.exits import COMPLETE

@@ -1,0 +1,110 @@
+"""`flowyard show --csv` and `-o`: the tables of a run, or the means of a sweep, as CSV or as a workbook.
+
+Columns, units and rows are those of the Parquet files: times are picoseconds, and cells without a value are empty.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from flowyard import folders, results
+from flowyard.errors import UserError
+from flowyard.folders.reading import shown
+from flowyard.sweeps.tables import Sweep, is_sweep
+from flowyard.terminal.exits import COMPLETE
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    import polars as pl
+
+# Of a sweep: the means of its points, and the numbers of each run.
+OF_SWEEP = ("means", "metrics")
+CSV, WORKBOOK = ".csv", ".xlsx"
+# Rows of a sheet below its header.
+ROWS_MAX = 1_048_575
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Prints a table as CSV, or writes the file that `-o` names."""
+    target: Path | None = arguments.output
+    wanted: str | None = arguments.csv or None
+    if target is not None:
+        folders.require_suffix(target, "tables are written as CSV or as a workbook", CSV, WORKBOOK)
+        folders.refuse_existing(target)
+        if arguments.csv is not None and target.suffix.lower() == WORKBOOK:
+            raise UserError(
+                f"{target}: a workbook has all tables; leave --csv out, or name a file that ends in .csv"
+            )
+    tables = of(arguments.folder)
+    if target is not None and target.suffix.lower() == WORKBOOK:
+        written = folders.write_new(workbook(tables), target, numbered="", suffix=WORKBOOK)
+        print(f"{', '.join(tables)} -> {written}")
+        return COMPLETE
+    name = wanted or next(iter(tables))
+    if name not in tables:
+        raise UserError(f"--csv {shown(name)}: {arguments.folder} has {', '.join(tables)}")
+    text = as_csv(tables[name])
+    if target is None:
+        sys.stdout.write(text)
+        return COMPLETE
+    print(f"{name} -> {folders.write_new(text, target, numbered='', suffix=CSV)}")
+    return COMPLETE
+
+
+def of(folder: Path) -> dict[str, Any]:
+    """The tables in the folder of a run or of a sweep, by name.
+
+    Raises:
+        UserError: It is neither.
+    """
+    if folder.is_dir() and is_sweep(folder):
+        sweep = Sweep(folder)
+        return {name: getattr(sweep, name) for name in OF_SWEEP}
+    run = results.open_run(folder)
+    named = {name: getattr(run, name) for name in (*results.TABLES, *results.OPTIONAL)}
+    return {name: table for name, table in named.items() if table is not None}
+
+
+def as_csv(table: Any) -> str:
+    """A table as CSV: a line of names, commas, quotes only where they are needed."""
+    return _frame(table).write_csv()
+
+
+def workbook(tables: dict[str, Any]) -> bytes:
+    """A workbook with a sheet for each table.
+
+    Raises:
+        UserError: There is no xlsxwriter, or a table has more rows than a sheet.
+    """
+    try:
+        xlsxwriter = import_module("xlsxwriter")
+    except ImportError:
+        raise UserError("a workbook needs a package that is not here: pip install xlsxwriter") from None
+    for name, table in tables.items():
+        if len(table) > ROWS_MAX:
+            raise UserError(
+                f"{name} has {len(table):,} rows, and a sheet {ROWS_MAX:,}: write it as CSV, with --csv {name}"
+            )
+    file = io.BytesIO()
+    with xlsxwriter.Workbook(file, {"in_memory": True}) as book:
+        for name, table in tables.items():
+            # Plain cells: no thousands' separators, no decimals cut.
+            _frame(table).write_excel(
+                book, name, autofilter=False, dtype_formats={"integer": "0", "float": "General"}
+            )
+    return file.getvalue()
+
+
+def _frame(table: Any) -> pl.DataFrame:
+    """As a polars table whose cells are numbers, texts and truth values."""
+    from flowyard.forks import pl
+
+    frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
+    nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
+    joined = [pl.col(name).cast(pl.List(pl.String)).list.join(" ").alias(name) for name in nested]
+    return frame.with_columns(joined) if joined else frame
