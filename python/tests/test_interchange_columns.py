@@ -243,8 +243,10 @@ def test_transports_of_other_names_get_a_hint(read, name, said):
 
 
 def test_a_transport_that_nobody_named_is_noted(read):
-    note = "hosts run ndp, which no file says: --transport changes it; dcqcn is the nearest"
-    assert any(note in said for said in read({"topo.txt": TOPO}).notes)
+    note = "hosts run dcqcn, the nearest to what HPCC's ns-3 code runs, which no file says: --transport changes it"
+    found = read({"topo.txt": TOPO})
+    assert note in found.notes
+    assert found.scenario["transport"] == {"dcqcn": {}}
     assert read({"topo.txt": TOPO}, transport="ndp").notes == []
 
 
@@ -322,3 +324,18 @@ def test_a_mixture_of_files_says_which_is_which(read):
     assert sorted(imported.formats.values()) == ["flow-table", "hpcc-topology"]
     # Nodes 1 and 2 are the hosts 0 and 1.
     assert flows(imported) == [(1, 0, 30, 0)]
+
+
+def test_the_page_has_names_of_the_table_and_of_nothing_else():
+    page = (Path(__file__).parents[2] / "docs" / "interchange.md").read_text(encoding="utf-8")
+    section = page.partition("## Tables of flows")[2].partition("## Lists of cables")[0]
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if line[:1] == "|"
+    ]
+    shown = {
+        name for row in rows[2:] for name in row[1].replace("`_id`, `_host`, `_node`", "").split("`")[1::2]
+    }
+    known = {name for names in columns.NAMES[columns.FLOWS].values() for name in names}
+    assert shown - {"--packet-bytes"} <= known
+    for names in columns.NAMES[columns.FLOWS].values():
+        assert names[0] in shown

@@ -4,11 +4,13 @@ import pytest
 from hypothesis import given, settings
 from interchange_examples import FLOW, TOPOLOGY, entries, flows_of, source
 
+import flowyard as fy
 from flowyard import interchange
 from flowyard.errors import UserError
 from flowyard.interchange import hpcc_flow, hpcc_topology, netsys_trace
 from flowyard.interchange.flows import Traffic
 from flowyard.interchange.network import Cable
+from flowyard.run_data import Run
 
 
 def test_the_published_flows_on_the_published_topology(tmp_path):
@@ -25,7 +27,8 @@ def test_the_published_flows_on_the_published_topology(tmp_path):
                 "cables": [{"ends": ["switch 0", f"host {i}"]} for i in (1, 2, 3)],
             }
         },
-        "transport": {"ndp": {}},
+        "transport": {"dcqcn": {}},
+        "run": {"measure": {"from": "2s", "until": "end"}},
         "traffic": [
             {
                 "name": "normal",
@@ -38,6 +41,20 @@ def test_the_published_flows_on_the_published_topology(tmp_path):
     }
     assert imported.complete
     assert imported.facts["total_bytes"] == 400_000_000
+
+
+def test_results_are_of_the_time_from_the_first_flow_on(tmp_path):
+    """300 KB within some 32 us are 75 Gbps, and not the 1.2 Mbps that 2 s of silence would make of them."""
+    (tmp_path / "flow.txt").write_text("2\n0 1 3 100 200000 2\n2 3 3 100 100000 2.000001\n")
+    network = {"topology": "single-switch", "rate": "100Gbps", "delay": "1us"}
+    imported = interchange.read([tmp_path / "flow.txt"], **network)
+    run = Run.of(fy.run(imported.scenario))
+    assert (run.window_ps[0], run.window_ps[1]) == (2 * 10**12, run.end_ps)
+    assert run.end_ps - 2 * 10**12 < 60 * 10**6
+    assert run.goodput_bps == pytest.approx(300_000 * 8e12 / (run.end_ps - 2 * 10**12))
+    # Starts that follow each other from the beginning on leave nothing out; nor does a run that stops before.
+    (tmp_path / "flow.txt").write_text("2\n0 1 3 100 200000 2\n2 3 3 100 100000 4\n")
+    assert "run" not in interchange.read([tmp_path / "flow.txt"], **network).scenario
 
 
 def test_ports_tell_normal_from_incast_flows():

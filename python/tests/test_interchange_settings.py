@@ -70,7 +70,7 @@ def test_the_settings_of_hpccs_code_become_fields(tmp_path):
     # Hosts have 100 Gbps.
     ports = {"mark": "dequeue", "kmin": "400KB", "kmax": "1600KB", "pmax": 0.3}
     assert found.scenario["queue"] == {"lossless": ports}
-    assert found.scenario["run"] == {"until": "4s"}
+    assert found.scenario["run"] == {"until": "4s", "measure": {"from": "2s", "until": "end"}}
     assert "faults" not in found.scenario
     left = next(note for note in found.notes if note.startswith("without a counterpart"))
     assert left.endswith(": USE_DYNAMIC_PFC_THRESHOLD, PINT_PROB, BUFFER_SIZE")

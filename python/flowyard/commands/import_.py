@@ -99,7 +99,7 @@ def _having(option: str) -> Iterable[str]:
 def _default_transport() -> Iterable[str]:
     from flowyard.interchange import transports
 
-    return (transports.DEFAULT,)
+    return (f"{transports.DEFAULT_OF_HPCC} with files of HPCC's family", f"{transports.DEFAULT} with others")
 
 
 def _networks_by_hosts() -> Iterable[str]:

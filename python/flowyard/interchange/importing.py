@@ -50,7 +50,7 @@ class Options:
     """Settings that files do not have.
 
     Attributes:
-        transport: What hosts do; NDP by default.
+        transport: What hosts do; by default DCQCN with files of HPCC's family, NDP with others.
         topology: The network of traffic alone: a scenario to take it from, "single-switch" or "fat-tree".
         start_unit: Unit of starts in a .cm file, "ps" or "us", or in a table.
         columns: The columns of a table without names, such as "src,dst,size,start_us"; one for each kind of table.
@@ -167,11 +167,26 @@ class _Import:
         formats.refuse_options(given, [(source.name, name) for source, name in self.files])
         self.options = options
         self.settings = self.config()
-        by_default = self.settings.transport if self.settings else lambda: transports.DEFAULT
-        self.transport = transports.known(options.transport or by_default())
+        if self.settings and options.transport is None:
+            # Refused before the other files are read.
+            self.settings.transport()
+        if options.transport is not None:
+            transports.known(options.transport)
         self.progress = progress
         self.notes: list[str] = []
         self.facts: dict[str, int | float | str] = {}
+
+    @property
+    def transport(self) -> str:
+        """The hosts' transport: by the option, the settings, or the formats.
+
+        Some of these are known only once flows have been read.
+        """
+        if self.options.transport is not None:
+            return self.options.transport
+        if self.settings:
+            return self.settings.transport()
+        return transports.default([name for _, name in self.files])
 
     def imported(self) -> Imported:
         found = {source.name: name for source, name in self.files}
@@ -207,6 +222,7 @@ class _Import:
             if all(entry.endless for entry in flows.entries):
                 scenario["run"] = {"until": UNTIL}
                 self.notes.append(f"no flow has an end, so the run has one: {UNTIL}, as htsim by default")
+            self.measure(flows, scenario)
             self.facts |= {"flows": flows.flows, "total_bytes": flows.total_bytes}
             self.facts |= {"entries": ", ".join(f"{entry.name} {len(entry)}" for entry in flows.entries)}
         events = self.faults(network, flows, traffic)
@@ -217,6 +233,22 @@ class _Import:
             self.notes += self.settings.all_notes()
         self.notes += [*(network.notes if network else []), *(flows.notes if flows else [])]
         return Imported(scenario, {source.name: name for source, name in self.files}, self.facts, self.notes)
+
+    def measure(self, flows: Traffic, scenario: dict[str, Any]) -> None:
+        """Leaves out of results the time before the first flow, if that is longer than the time of all starts.
+
+        HPCC's flows start at 2 s.
+        """
+        starts = [start for entry in flows.entries for start in entry.start_ps]
+        first, waits = min(starts, default=0), any(entry.triggers.starts for entry in flows.entries)
+        run = scenario.get("run", {})
+        stops = "until" in run and quantity(run["until"], TIME_UNITS) <= first
+        if waits or stops or first <= max(starts, default=0) - first:
+            return
+        scenario["run"] = {**run, "measure": {"from": time_text(first), "until": "end"}}
+        self.notes.append(
+            f"the first flow starts at {time_text(first)}: results are of the time from then on"
+        )
 
     def unused_columns(self) -> None:
         """Refuses names of columns for a kind of table that is not there."""

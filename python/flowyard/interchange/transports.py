@@ -6,6 +6,8 @@ from flowyard.errors import UserError
 from flowyard.folders.reading import shown
 
 DEFAULT = "ndp"
+# HPCC's ns-3 code and its descendants run RDMA over lossless Ethernet: DCQCN is the nearest of their controls.
+DEFAULT_OF_HPCC = "dcqcn"
 # Those whose connections may stay open for several messages.
 KEEPING = ("tcp", "mptcp", "parallel-tcp")
 # What has another name here, or is not here: the nearest there is.
@@ -44,8 +46,14 @@ def known(name: str) -> str:
     return name
 
 
+def default(files: Sequence[str]) -> str:
+    """The transport of files of these formats, where no option names one."""
+    from_hpcc = any(name.startswith(("hpcc", "rdma", "conweave")) for name in files)
+    return DEFAULT_OF_HPCC if from_hpcc else DEFAULT
+
+
 def by_default(files: Sequence[str]) -> str:
     """The note of a scenario whose transport no option names."""
-    from_hpcc = any(name.startswith(("hpcc", "rdma", "conweave")) for name in files)
-    other = "; dcqcn is the nearest to what HPCC's ns-3 code runs" if from_hpcc else ""
-    return f"hosts run {DEFAULT}, which no file says: --transport changes it{other}"
+    found = default(files)
+    why = ", the nearest to what HPCC's ns-3 code runs" if found == DEFAULT_OF_HPCC else ""
+    return f"hosts run {found}{why}, which no file says: --transport changes it"
