@@ -6,8 +6,11 @@ from contextlib import contextmanager
 # Characters of a line and of a message: the names and values in them are the users', and may be of any length.
 LINE_MAX, TEXT_MAX = 3000, 15_000
 
-# What to do where a sweep names a member in Python.
-NO_PROTOTYPES = "sweeps do not run prototypes: loop over fy.run"
+# What to do where a sweep names a member in Python that it was not given.
+HAND_IN = (
+    'hand it in: prototypes = ["FILE.py"] in the file of the sweep, flowyard sweep --prototype FILE.py, or '
+    'controls={"NAME": ...} and the like for Plan'
+)
 
 
 # Where faults of the simulator are reported.

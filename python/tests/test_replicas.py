@@ -104,7 +104,7 @@ def test_runs_that_meet_a_limit_are_told_by_the_exit_code(here, capsys):
     ("options", "message"),
     [
         (["--set", "traffic.few.flows=0"], "few.toml cannot be run"),
-        (["--prototype", "own.py"], "--replicas: sweeps do not run prototypes"),
+        (["--prototype", "own.py"], "own.py: no class in it derives from those of flowyard.prototypes"),
         (["-o", "few.toml"], "few.toml"),
     ],
 )

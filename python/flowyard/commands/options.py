@@ -40,14 +40,19 @@ def scenario(parser: argparse.ArgumentParser, *, slotted: bool = False, runs: bo
             metavar="N",
             help="short for --set run.threads=N: parallel parts of the network, with the same results",
         )
-        parser.add_argument(
-            "--prototype",
-            action="append",
-            default=[],
-            metavar="FILE",
-            help="a Python file whose classes the scenario may name as members, such as "
-            'congestion.python = { name = "Aimd" }; may be repeated',
-        )
+        prototype(parser)
+
+
+def prototype(parser: argparse.ArgumentParser) -> None:
+    """Adds --prototype."""
+    parser.add_argument(
+        "--prototype",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a Python file whose classes the scenario may name as members, such as "
+        'congestion.python = { name = "Aimd" }; may be repeated',
+    )
 
 
 def seed(parser: argparse.ArgumentParser) -> None:

@@ -93,17 +93,16 @@ def run(arguments: argparse.Namespace) -> int:
 def _replicas(arguments: argparse.Namespace, path: Path) -> int:
     """Runs missing replicas into the folder of a sweep without axes, and prints means over those that are done."""
     from flowyard import results, sweeps
-    from flowyard.errors import NO_PROTOTYPES, UserError
     from flowyard.report.sweep import replicas
     from flowyard.sweeps.command import complain, exit_code
     from flowyard.terminal import folding
 
-    if arguments.prototype:
-        raise UserError(f"--replicas: {NO_PROTOTYPES}")
     overrides = options.overrides(arguments)
     # The message on a mistake is that of a run: a sweep's names points.
-    results.check(path, overrides)
-    plan = sweeps.Plan(path, replicas=arguments.replicas, set=overrides, name=path.stem)
+    results.Checked(path, overrides, options.prototypes(arguments))
+    plan = sweeps.Plan(
+        path, replicas=arguments.replicas, set=overrides, name=path.stem, prototypes=arguments.prototype
+    )
     folder = arguments.output or _free(path.stem)
     tally = sweeps.execute(plan, folder, announce=lambda line: folding.say(line, sys.stderr))
     sweep = sweeps.Sweep(folder)

@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 
 from flowyard.commands import options
-from flowyard.errors import NO_PROTOTYPES
 
 NAME = "sweep"
 HELP = "run a scenario at several values of some fields, with replicas"
@@ -14,7 +13,6 @@ INSTEAD = {
     "--set": 'a sweep has its fields in its file: write set."KEY" = VALUE into it',
     "--seed": 'a sweep has its fields in its file: write set."run.seed" = N into it',
     "--audit": 'a sweep has its fields in its file: write set."run.audit" = true into it',
-    "--prototype": NO_PROTOTYPES,
 }
 
 
@@ -23,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.as_json(parser)
     parser.add_argument("plan", metavar="SWEEP.toml", type=Path, help="base scenario, axes, replicas")
     options.many_runs(parser, "out/<name>")
+    options.prototype(parser)
     parser.add_argument(
         "--threads",
         type=options.positive,

@@ -34,11 +34,16 @@ class CongestionControl:
         echo: How the receiver tells of marks: "until-reduced", "exact", "exact-at-once" or "each-segment"; None: as the
             field `ecn` of TCP says. With it, data packets may be marked.
         proportional_reduction: Whether the reduction of `on_mark` takes a round trip (RFC 9937).
+        acknowledges_each_segment: Whether the receiver acknowledges each segment at once, whatever TCP's `delayed_ack`
+            is. Without it `ack.rtt_ps` contains the time for which the receiver held the acknowledgement back, up to
+            `delayed_ack_timeout` (40 ms, or 500 us in a data centre's preset): a window that follows delays needs it.
+            The built-in Swift has it, too.
         distrusts_duplicates: Whether duplicates of what was sent before the last timeout say nothing (RFC 6582).
     """
 
     echo: ClassVar[str | None] = None
     proportional_reduction: ClassVar[bool] = False
+    acknowledges_each_segment: ClassVar[bool] = False
     distrusts_duplicates: ClassVar[bool] = True
 
     def on_ack(self, window: "Window", ack: "Ack") -> None:

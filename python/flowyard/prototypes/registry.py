@@ -36,7 +36,7 @@ KINDS = {
 # What a class says of itself in attributes that are true or false: fields of the scenario's member.
 TRUTHS = {
     "transport": ("needs_marks", "needs_trimming"),
-    "control": ("proportional_reduction",),
+    "control": ("proportional_reduction", "acknowledges_each_segment"),
     "queue": ("marks", "trims"),
     "balancer": ("one_path",),
 }

@@ -4,10 +4,11 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from flowyard import sweeps
-from flowyard.errors import NO_PROTOTYPES, UserError
+from flowyard.errors import UserError
 from flowyard.folders import reading
 from flowyard.run_json import unstable_of
 from flowyard.sweeps.outcomes import Outcomes
@@ -21,7 +22,7 @@ SHOWN = 5
 
 def run(arguments: argparse.Namespace) -> int:
     """`flowyard sweep`: runs what is missing, and says what there is."""
-    plan = sweeps.Plan.read(arguments.plan)
+    plan = _read(arguments.plan, arguments)
     folder = arguments.output or Path("out") / folder_name(plan.name, arguments.plan)
     if arguments.dask and arguments.threads:
         raise UserError("--threads: those of a Dask cluster are its own; write run.threads into the scenario")
@@ -66,6 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
     return code
 
 
+def _read(path: Path, arguments: argparse.Namespace) -> sweeps.Plan:
+    """The plan of a file, with the prototypes of the command line beside its own."""
+    plan = sweeps.Plan.read(path)
+    return replace(plan, prototypes=[*plan.prototypes, *arguments.prototype])
+
+
 def is_plan(path: Path) -> bool:
     """Whether a file that is no scenario was meant as a sweep."""
     if path.suffix != ".toml":
@@ -80,11 +87,9 @@ def is_plan(path: Path) -> bool:
 
 def check(arguments: argparse.Namespace, path: Path, overrides: Mapping[str, object]) -> int:
     """`flowyard check` of a sweep: what `flowyard sweep --dry-run` says."""
-    plan = sweeps.Plan.read(path)
+    plan = _read(path, arguments)
     if overrides:
         raise UserError(f'{path} is a sweep, to which --set does not apply; write set."KEY" = VALUE into it')
-    if arguments.prototype:
-        raise UserError(f"{path} is a sweep; {NO_PROTOTYPES}")
     arguments.workers, arguments.dask, arguments.shard = None, None, (1, 1)
     return _forecast(plan, Path("out") / folder_name(plan.name, path), arguments)
 

@@ -6,6 +6,7 @@ The workers need flowyard[dask] of the same build. They send each run's files ba
 import asyncio
 import contextlib
 import logging
+import pickle
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -46,6 +47,8 @@ def execute(
         import distributed
     except ImportError:
         raise UserError("--dask needs a package that is not here: pip install distributed") from None
+    # What cannot be sent is refused before anything is.
+    pickle.dumps([getattr(task, "prototypes", ()) for task in tasks[:1]])
     with _quiet(), _connected(cluster) as client:
         address = _address(client)
         with client.as_current():

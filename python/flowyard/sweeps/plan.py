@@ -3,6 +3,7 @@
     scenario = "web-search-ndp"            # a file beside this one, a packaged scenario, or a whole table
     replicas = 5                           # run.replica = 0 to 4
     metrics = ["slowdown_p99", "marks"]    # what the report draws, if not what it draws by itself
+    prototypes = ["aimd.py"]               # files beside this one with classes that scenarios name
 
     set."run.seed" = 7                     # for every run
 
@@ -34,7 +35,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowyard import _native, results, scenarios
-from flowyard.errors import NO_PROTOTYPES, EngineError, UserError
+from flowyard.errors import HAND_IN, EngineError, UserError
 from flowyard.folders import reading
 from flowyard.member_names import member_name
 from flowyard.sweeps.source import source_hash
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from flowyard.model import Model
+    from flowyard.prototypes.registry import Registered
 
 
 # More is a slip of the keyboard rather than a wish.
@@ -128,6 +130,11 @@ class Plan:
         name: What the sweep is called.
         file: Where it was read from, for messages.
         metrics: What its report is to show, of the metrics of Sweep.means; default what the report chooses.
+        transports: Transports in Python by the names that the scenarios have for them: see flowyard.prototypes.
+        controls: Congestion controls in Python, likewise.
+        queues: Queues in Python, likewise.
+        balancers: Load balancers in Python, likewise.
+        prototypes: Files with such classes, each under its own name.
     """
 
     scenario: "str | PathLike[str] | Model | Mapping[str, Any] | None" = None
@@ -137,6 +144,11 @@ class Plan:
     name: str = "sweep"
     file: str = ""
     metrics: Sequence[str] = ()
+    transports: Mapping[str, type] = field(default_factory=dict)
+    controls: Mapping[str, type] = field(default_factory=dict)
+    queues: Mapping[str, type] = field(default_factory=dict)
+    balancers: Mapping[str, type] = field(default_factory=dict)
+    prototypes: Sequence[str | PathLike[str]] = ()
 
     def __post_init__(self) -> None:
         problems = []
@@ -206,24 +218,26 @@ class Plan:
             UserError: Some point cannot be run; the text names the first few with their problems.
         """
         points, wrong = [], []
+        handed = self._handed()
         for values, scenario, changes in self._points():
             try:
-                checked = results.Checked(scenario, changes)
+                checked = results.Checked(scenario, changes, handed)
                 # Without the network that the check built: of all points together it would be much.
                 points.append((values, checked.resolved(), checked.replica(0, self.name)))
             except EngineError as error:
                 raise EngineError(f"{label_of(values, 0, 1)}: {error}") from None
             except results.CANNOT_RUN as error:
                 # The engine's hint is for a run.
-                problem = re.sub(r"hand it in: .*", NO_PROTOTYPES, str(error))
+                problem = re.sub(r"hand it in: .*", lambda _: HAND_IN, str(error))
                 wrong.append((label_of(values, 0, 1), problem))
         if wrong:
             raise UserError(
                 f"{self.file or self.name}: {len(wrong):,} of {self.points:,} points cannot be run:\n"
                 + _problems(wrong, self.points)
             )
+        sources = _sources(handed)
         return [
-            self._task(values, resolved, point, replica)
+            self._task(values, resolved, point, replica, handed, sources)
             for replica in range(self.replicas)
             for values, resolved, point in points
         ]
@@ -235,7 +249,21 @@ class Plan:
             ScenarioError: It cannot be run.
         """
         _, scenario, changes = next(self._points())
-        return results.check(scenario, changes)
+        return results.Checked(scenario, changes, self._handed()).resolved()
+
+    def _handed(self) -> "tuple[Registered, ...]":
+        """The members in Python; most plans have none, and import nothing for it."""
+        given = {
+            "transports": self.transports,
+            "controls": self.controls,
+            "queues": self.queues,
+            "balancers": self.balancers,
+        }
+        if not any(given.values()) and not self.prototypes:
+            return ()
+        from flowyard.prototypes import files, registry
+
+        return (*registry.register(**given), *files.read([str(file) for file in self.prototypes]))
 
     def _points(self) -> Iterator[tuple[dict[str, Any], Any, dict[str, Any]]]:
         """The values, base scenario and changes of each combination."""
@@ -250,7 +278,13 @@ class Plan:
             yield values, scenario, changes
 
     def _task(
-        self, values: dict[str, Any], resolved: dict[str, Any], point: results.Checked, replica: int
+        self,
+        values: dict[str, Any],
+        resolved: dict[str, Any],
+        point: results.Checked,
+        replica: int,
+        handed: "tuple[Registered, ...]",
+        sources: list[dict[str, str]],
     ) -> ScenarioTask:
         run = resolved["run"]
         scenario = {"name": self.name} | resolved | {"run": run | {"replica": run["replica"] + replica}}
@@ -258,9 +292,10 @@ class Plan:
         computed = scenario | {
             "run": {key: value for key, value in scenario["run"].items() if key != "threads"}
         }
-        key = key_of({name: value for name, value in computed.items() if name != "name"})
+        what = {name: value for name, value in computed.items() if name != "name"}
+        key = key_of(what | ({"prototypes": sources} if sources else {}))
         label = label_of(values, replica, self.replicas)
-        return ScenarioTask(key, label, values, replica, json.dumps(scenario), point)
+        return ScenarioTask(key, label, values, replica, json.dumps(scenario), point, handed)
 
 
 @dataclass(frozen=True)
@@ -298,6 +333,22 @@ class ModelPlan:
                     ModelTask(key_of(what | {"replica": replica}), label, values, replica, self.function)
                 )
         return tasks
+
+
+def _sources(handed: "Sequence[Registered]") -> list[dict[str, str]]:
+    """The part of a run's key that members in Python have: their names, and the digests of their sources."""
+    if not handed:
+        return []
+    from flowyard.prototypes import travel
+
+    def source(cls: type) -> str:
+        # With what the module imports of its package; a notebook's class is of no module.
+        return travel.digest(cls) if cls.__module__ == "__main__" else source_hash(cls)
+
+    return [
+        {"kind": own.kind, "name": own.name, "class": own.cls.__qualname__, "source": source(own.cls)}
+        for own in handed
+    ]
 
 
 def _not_metrics(names: Sequence[str]) -> list[str]:
@@ -347,7 +398,8 @@ def _header(name: str, axes: dict[str, list[Any]], replicas: int) -> dict[str, A
 
 def _parse(document: dict[str, Any], path: Path) -> Plan:
     """The plan of a document. Collects all mistakes, so that one look mends them."""
-    problems = _unknown(document, ("name", "scenario", "replicas", "set", "axes", "metrics"), "")
+    known = ("name", "scenario", "replicas", "set", "axes", "metrics", "prototypes")
+    problems = _unknown(document, known, "")
     problems += _dates(document, "")
     listed = document.get("axes", [])
     if not isinstance(listed, list) or not all(isinstance(axis, dict) for axis in listed):
@@ -383,12 +435,20 @@ def _parse(document: dict[str, Any], path: Path) -> Plan:
             name,
             str(path),
             document.get("metrics", ()),
+            prototypes=_files(document.get("prototypes", []), path),
         )
     except UserError as error:
         problems.append(str(error))
     if problems:
         raise UserError("\n".join(problems))
     return plan
+
+
+def _files(listed: Any, path: Path) -> list[Path]:
+    """Files of classes in Python, seen from the sweep's file."""
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+        raise UserError(f'prototypes: {listed!r}; use a list of files, such as ["aimd.py"]')
+    return [path.parent / name for name in listed]
 
 
 def _axis(table: dict[str, Any], number: int, path: Path) -> tuple[Axis | None, list[str]]:

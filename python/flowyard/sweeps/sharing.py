@@ -48,6 +48,9 @@ def share(tasks: Sequence[Task], cores: int, workers: int | None = None, threads
         Runs times threads are at most the cores, unless both are asked for, or one alone is more.
     """
     runs = max(1, len(tasks))
+    if any(isinstance(task, ScenarioTask) and task.prototypes for task in tasks):
+        # Python runs one thread at a time.
+        return Share(1)
     if threads is None:
         return Share(min(workers or max(1, cores // _most_of_scenarios(tasks)), runs))
     if workers is not None:

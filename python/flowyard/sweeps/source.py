@@ -1,4 +1,4 @@
-"""The source that a function's results depend on: its module and what that imports of the same package."""
+"""The source that results of a function or class depend on: its module and what that imports of the same package."""
 
 import ast
 import functools
@@ -13,10 +13,11 @@ from typing import Any
 OURS = {"flowyard", "flowyard_papers"}
 
 
-def source_hash(function: Callable[..., Any]) -> str:
-    """Hash of a function's module and of all modules of its package that this one imports, directly or not.
+def source_hash(function: Callable[..., Any] | type) -> str:
+    """Hash of the module of a function or class, and of all modules of its package that this one imports.
 
-    Other packages do not count, nor does what is imported by a name that is computed. Our two count as one.
+    Directly or not. Other packages do not count, nor does what is imported by a name that is computed. Our two count as
+    one.
     """
     sources: dict[str, bytes] = {}
     todo = {function.__module__: Path(inspect.getfile(function))}

@@ -12,6 +12,8 @@ from flowyard import _native, results
 if TYPE_CHECKING:
     import polars as pl
 
+    from flowyard.prototypes.registry import Registered
+
 KEY_DIGITS = 20
 
 
@@ -91,6 +93,7 @@ class ScenarioTask:
     Attributes:
         scenario: JSON with every default filled in.
         point: Its first replica, as the plan has read and checked it; None in another process, which reads `scenario`.
+        prototypes: Members in Python that the scenario may name.
     """
 
     key: str
@@ -99,6 +102,7 @@ class ScenarioTask:
     replica: int
     scenario: str
     point: results.Checked | None = field(default=None, repr=False, compare=False)
+    prototypes: "Sequence[Registered]" = field(default=(), repr=False, compare=False)
 
     def run(
         self, progress: Callable[[Any], object] | None = None, threads: int | None = None
@@ -106,14 +110,16 @@ class ScenarioTask:
         """Simulates."""
         if threads is not None and threads > 1:
             return self.on(threads).run(progress=progress)
-        if self.point is None:
-            return results.run(json.loads(self.scenario), progress=progress)
+        if self.point is None or self.prototypes:
+            # Runs with prototypes at the same time share nothing: the engine keeps their failures and costs.
+            own = results.Checked(json.loads(self.scenario), prototypes=self.prototypes)
+            return own.run(progress=progress)
         # What is built and drawn goes with the run: the task outlives it.
         return self.point.replica(self.replica).run(progress=progress)
 
     def on(self, threads: int) -> results.Checked:
         """Its scenario, to be run on so many threads."""
-        return results.Checked(json.loads(self.scenario), {"run.threads": threads})
+        return results.Checked(json.loads(self.scenario), {"run.threads": threads}, self.prototypes)
 
     def __getstate__(self) -> dict[str, Any]:
         """State for another process."""
@@ -123,7 +129,15 @@ class ScenarioTask:
         """The fields of the scenario that differ."""
         found = differences(summary.get("scenario", {}), json.loads(self.scenario))
         # What a plan leaves open, run.json says as it was chosen.
-        return [line for line in found if not line.endswith("-> null")] or found
+        own = [line for line in found if not line.endswith("-> null")]
+        known = {(one["kind"], one["name"]): one["sha256"] for one in summary.get("prototypes", ())}
+        about = [json.loads(handed.described()) for handed in self.prototypes]
+        sources = [
+            f"the source of {one['name']}"
+            for one in about
+            if known.get((one["kind"], one["name"])) not in (None, one["sha256"])
+        ]
+        return own or sources or found
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,128 @@
+"""Sweeps and replicas of members in Python: results of single runs, runs made again for another source, Dask."""
+
+import json
+import pickle
+
+import pytest
+from dask_cluster import a_cluster
+from test_prototypes import small
+
+import flowyard as fy
+from flowyard import cli
+from flowyard.errors import UserError
+from flowyard.prototypes import CongestionControl, files, travel
+from flowyard.prototypes.examples.aimd import Aimd
+from flowyard.prototypes.registry import Registered
+
+OWN = """\
+from flowyard.prototypes import CongestionControl
+
+
+class Half(CongestionControl):
+    def on_loss(self, window, loss):
+        window.ssthresh = window.cwnd = max(window.flight // 2, 2 * window.mss)
+"""
+PLAN = """\
+scenario = "one.json"
+prototypes = ["own.py"]
+replicas = 2
+
+[[axes]]
+name = "size"
+set.traffic.a.sizes.fixed = ["100KB", "300KB"]
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A scenario, a sweep of it, and the file of its control."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.json").write_text(json.dumps(small(congestion={"python": {"name": "Half"}})))
+    (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    return tmp_path
+
+
+def digests(folder):
+    """The digest and the source of each run, by its place."""
+    sweep = fy.open(folder)
+    summaries = sweep.summaries()
+    rows = sweep.runs.rows(named=True)
+    found = {(row["size"], row["replica"]): summaries[row["run"]] for row in rows}
+    return {place: (run["digest"], run["prototypes"][0]["sha256"]) for place, run in found.items()}
+
+
+def test_a_sweep_has_the_results_of_single_runs(here):
+    assert cli.main(["sweep", "plan.toml", "-o", "swept"]) == 0
+    found = digests("swept")
+    assert len(found) == 4
+    (own,) = files.read(["own.py"])
+    for (size, replica), (digest, sha256) in found.items():
+        changes = {"traffic.a.sizes.fixed": size, "run.replica": replica}
+        alone = fy.run("one.json", changes, controls={"Half": own.cls}).summary
+        assert (digest, sha256) == (alone["digest"], alone["prototypes"][0]["sha256"])
+
+
+def test_a_changed_source_makes_its_runs_again(here, capsys):
+    assert cli.main(["sweep", "plan.toml", "-o", "swept"]) == 0
+    before = digests("swept")
+    assert cli.main(["sweep", "plan.toml", "-o", "swept"]) == 0
+    assert "4 runs, 4 of them done before" in capsys.readouterr().err
+    (here / "own.py").write_text(OWN.replace("// 2", "// 4"))
+    assert cli.main(["sweep", "plan.toml", "-o", "swept"]) == 2
+    assert "the scenario has changed: the source of Half;" in capsys.readouterr().err
+    assert cli.main(["sweep", "plan.toml", "-o", "swept", "--update"]) == 0
+    after = digests("swept")
+    assert all(after[place] != before[place] for place in before)
+
+
+def test_replicas_and_forecasts_know_prototypes(here, capsys):
+    options = ["--prototype", "own.py"]
+    assert cli.main(["run", "one.json", "--replicas", "2", "-o", "there", *options]) == 0
+    assert len(fy.open("there").runs) == 2
+    assert cli.main(["sweep", "plan.toml", "--dry-run"]) == 0
+    (here / "plan.toml").write_text(PLAN.replace('prototypes = ["own.py"]\n', ""))
+    assert cli.main(["check", "plan.toml", *options]) == 0
+    capsys.readouterr()
+    assert cli.main(["sweep", "plan.toml", "-o", "swept"]) == 2
+    assert 'hand it in: prototypes = ["FILE.py"] in the file of the sweep' in capsys.readouterr().err
+
+
+def test_classes_are_handed_to_a_plan(tmp_path):
+    plan = fy.Plan(small(congestion={"python": {"name": "mine"}}), replicas=2, controls={"mine": Aimd})
+    sweep = fy.sweep(plan, tmp_path / "swept")
+    built_in = fy.run(small(congestion="reno")).summary["digest"]
+    assert built_in in {run["digest"] for run in sweep.summaries().values()}
+
+
+def test_a_class_comes_back_as_it_was_sent(here):
+    (own,) = files.read(["own.py"])
+    (here / "own.py").unlink()
+    for handed in (own, Registered("control", "mine", Aimd)):
+        back = pickle.loads(pickle.dumps(handed))
+        assert (back.kind, back.name, back.cls) == (handed.kind, handed.name, handed.cls)
+        assert travel.digest(back.cls) == json.loads(handed.described())["sha256"] or handed is own
+
+
+def test_another_source_or_none_is_refused(here):
+    sent = list(travel.packed(Registered("control", "mine", Aimd)))
+    sent[4] = "0" * 64
+    with pytest.raises(UserError, match=r"aimd.Aimd has another source here"):
+        travel.unpacked(*sent)
+    with pytest.raises(UserError, match=r"nowhere.Aimd is not here: No module named 'nowhere'"):
+        travel.unpacked("control", "mine", "nowhere", "Aimd", "", None, None)
+
+    class Inner(CongestionControl):
+        """A class within a function."""
+
+    with pytest.raises(UserError, match="which other processes cannot import"):
+        pickle.dumps(Registered("control", "mine", Inner))
+
+
+def test_workers_of_a_cluster_run_the_text_of_a_file(here):
+    assert cli.main(["sweep", "plan.toml", "-o", "local"]) == 0
+    with a_cluster(here / "dask") as cluster:
+        address = cluster.scheduler()
+        cluster.worker()
+        assert cli.main(["sweep", "plan.toml", "-o", "swept", "--dask", address]) == 0
+    assert digests("swept") == digests("local")
