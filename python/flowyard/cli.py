@@ -174,9 +174,18 @@ class _Verb(argparse.ArgumentParser):
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
             words = [word.partition("=")[0] for word in unknown]
-            instead = dict.fromkeys(self.instead[word] for word in words if word in self.instead)
+            instead = dict.fromkeys(found for word in words if (found := self._meant(word)))
             self.error("; ".join([f"unrecognized arguments: {' '.join(unknown)}", *instead]))
         return known, unknown
+
+    def _meant(self, word: str) -> str | None:
+        """Advice on an option that is unknown here."""
+        if word in self.instead or not word.startswith("--"):
+            return self.instead.get(word)
+        from difflib import get_close_matches
+
+        near = get_close_matches(word, self._option_string_actions, n=1, cutoff=0.7)
+        return f"did you mean {near[0]}?" if near else None
 
 
 class _Version(argparse.Action):

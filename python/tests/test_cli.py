@@ -138,7 +138,12 @@ def test_unknown_arguments_show_the_usage_of_their_verb(flowyard):
 
 def test_options_of_a_run_that_a_sweep_has_not_are_told_apart(flowyard):
     assert 'write set."KEY" = VALUE into it' in flowyard("sweep", "s.toml", "--set=a=1").stderr
-    assert "sweeps do not run prototypes" in flowyard("sweep", "s.toml", "--prototype", "x.py").stderr
+
+
+def test_an_option_that_is_misspelt(flowyard):
+    said = "unrecognized arguments: --sed x.toml; did you mean --seed?"
+    assert said in flowyard("run", "--sed", "3", "x.toml").stderr
+    assert flowyard("run", "x.toml", "--colour").stderr.endswith("unrecognized arguments: --colour\n")
 
 
 def test_a_verb_that_is_misspelt(flowyard):
