@@ -271,3 +271,32 @@ class TestSharing:
     def test_a_cluster_has_threads_of_its_own(self, small, tmp_path):
         with pytest.raises(UserError, match="threads: those of a Dask cluster"):
             fy.sweep(Plan(small), tmp_path / "out", dask="tcp://nowhere:1", threads=2)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "observed"),
+    [
+        # Many flows of which few are open at a time, in a window; and all flows together.
+        ("web-search-tcp", {"links": [], "every": "100us"}),
+        ("requests-and-replies", {"links": [], "every": "1us"}),
+    ],
+)
+def test_the_rows_of_samples_are_about_those_that_are_written(scenario, observed):
+    changes = {f"observe.samples.{key}": value for key, value in observed.items()}
+    changes |= {"traffic.queries.flows": 300} if scenario.startswith("web") else {}
+    checked = Checked(scenario, changes)
+    expected, written = checked.outlook().needs["sample_rows"], len(checked.run().samples)
+    assert written / 3 < expected < 3 * written
+
+
+def test_a_flow_alone_has_the_rows_of_its_time():
+    """1 MB on 10 Gbps takes 800 us; a flow is taken to last three times that: 24 looks and one, of two series."""
+    entry = {"name": "a", "arrivals": "at-once", "matrix": {"pairs": [[0, 1]]}, "sizes": {"fixed": "1MB"}}
+    late = entry | {"name": "b", "arrivals": {"at-once": {"at": "5ms", "jitter": "0s"}}}
+    scenario = {
+        "topology": {"single-switch": {"hosts": 2, "rate": "10Gbps"}},
+        "transport": "ndp",
+        "traffic": [entry | {"arrivals": {"at-once": {"jitter": "0s"}}}, late],
+        "observe": {"samples": {"every": "100us", "links": [], "flows": ["a"]}},
+    }
+    assert Checked(scenario).outlook().needs["sample_rows"] == 2 * 25

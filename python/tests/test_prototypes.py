@@ -519,3 +519,33 @@ def test_files_that_cannot_be_read_or_have_a_class_twice(tmp_path: Path, capsys:
     copy.write_text((EXAMPLES / "aimd.py").read_text())
     said = command(capsys, "check", scenario, "--prototype", EXAMPLES / "aimd.py", "--prototype", copy)
     assert "Aimd is a class of" in said
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_round_trips_contain_the_delay_of_acknowledgements_unless_the_class_says_so(each: bool):
+    """1500 B and 40 B at 1 Gbit/s over two links of 1 us: 2 (12 + 1) + 2 (0.32 + 1) us; a delayed ACK waits 12 us more."""
+    seen: list[int] = []
+
+    class Watch(CongestionControl):
+        """The round trips of a window of three segments."""
+
+        acknowledges_each_segment = each
+
+        def on_ack(self, window: Any, ack: Any) -> None:
+            seen.append(ack.rtt_ps)
+
+    entry = {
+        "name": "a",
+        "arrivals": {"at-once": {"jitter": "0s"}},
+        "matrix": {"pairs": [["host 0", "host 1"]]},
+    }
+    scenario = {
+        "topology": {"line": {"rates": ["1Gbps", "1Gbps"]}},
+        "transport": {
+            "tcp": {"preset": "datacentre", "initial_window": 3} | {"congestion": in_python("Watch")}
+        },
+        "traffic": [entry | {"sizes": {"fixed": "14600B"}}],
+    }
+    fy.run(scenario, controls={"Watch": Watch})
+    alone, delayed = 28_640_000, 40_640_000
+    assert set(seen) == ({alone} if each else {alone, delayed})

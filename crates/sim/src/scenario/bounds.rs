@@ -9,6 +9,7 @@ use serde_json::{Number, Value};
 
 use crate::nearest::{closest, did_you_mean};
 use crate::problem::show;
+use crate::traffic::hosts::Host;
 use crate::units::{self, Bytes, Quantity, Rate, Time};
 
 /// Either fine, or the problem and the nearest fix.
@@ -37,18 +38,44 @@ pub(super) struct Kind {
     pub example: &'static str,
     parse: fn(&str) -> Result<u64, String>,
     units: &'static [(&'static str, u64)],
+    /// The end of the name of each unit, in small letters, and other ways in which that is written.
+    suffix: &'static str,
+    spellings: &'static [&'static str],
+}
+
+impl Kind {
+    /// The unit that another spelling of it means: "25G" or "25 Gbit/s" for Gbps, "1\u{b5}s" for us; or one with few typing
+    /// errors.
+    fn unit_meant(&self, written: &str) -> Option<&'static str> {
+        let plain = written.to_lowercase().replace(['\u{b5}', '\u{3bc}'], "u");
+        let known = || self.units.iter().map(|(unit, _)| *unit);
+        let spelled = |unit: &&str| {
+            let unit = unit.to_lowercase();
+            let rest = plain.strip_prefix(unit.strip_suffix(self.suffix).unwrap_or(&unit));
+            !plain.is_empty() && rest.is_some_and(|rest| rest.is_empty() || self.spellings.contains(&rest))
+        };
+        let own = known().find(|unit| plain == unit.to_lowercase());
+        own.or_else(|| known().find(spelled)).or_else(|| closest(written, known()))
+    }
 }
 
 /// The kind of quantity that a `format` names.
 pub(super) fn quantity(format: &str) -> Option<Kind> {
-    fn kind<Q: Quantity>(name: &'static str) -> Kind {
+    const SECONDS: &[&str] = &["sec", "secs", "second", "seconds"];
+    const BYTES: &[&str] = &["byte", "bytes"];
+    const BITS: &[&str] = &["b", "bit", "bits", "b/s", "bit/s", "bits/s", "bit/sec"];
+    fn kind<Q: Quantity>(
+        name: &'static str,
+        suffix: &'static str,
+        spellings: &'static [&'static str],
+    ) -> Kind {
         let parse = |text: &str| units::parse::<Q>(text).map(Q::base);
-        Kind { name, example: Q::EXAMPLE, parse, units: Q::UNITS }
+        Kind { name, example: Q::EXAMPLE, parse, units: Q::UNITS, suffix, spellings }
     }
     match format {
-        Time::FORMAT => Some(kind::<Time>("time")),
-        Bytes::FORMAT => Some(kind::<Bytes>("size")),
-        Rate::FORMAT => Some(kind::<Rate>("rate")),
+        Time::FORMAT => Some(kind::<Time>("time", "s", SECONDS)),
+        Bytes::FORMAT => Some(kind::<Bytes>("size", "b", BYTES)),
+        Rate::FORMAT => Some(kind::<Rate>("rate", "bps", BITS)),
         _ => None,
     }
 }
@@ -66,7 +93,7 @@ fn quantity_bounds(schema: &Value, quantity: &Kind, text: &str) -> Check {
     }
     let base = parsed.map_err(|why| {
         let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-        let unit = closest(text[number.len()..].trim(), quantity.units.iter().map(|(unit, _)| *unit));
+        let unit = quantity.unit_meant(text[number.len()..].trim());
         let fixed =
             unit.map(|unit| format!("{number}{unit}")).filter(|fixed| (quantity.parse)(fixed).is_ok());
         let (unit, scale) = quantity.units[0];
@@ -82,7 +109,7 @@ fn quantity_bounds(schema: &Value, quantity: &Kind, text: &str) -> Check {
 fn number_bounds(schema: &Value, format: &str, number: &Number) -> Check {
     // schemars leaves the end of the type's range to its name.
     let of_type = |keyword: &str| match (keyword, format) {
-        ("maximum", "uint32") => Some(u32::MAX.into()),
+        ("maximum", "uint32" | Host::FORMAT) => Some(u32::MAX.into()),
         ("maximum", "int32") => Some(i32::MAX.into()),
         ("minimum", "int32") => Some(i32::MIN.into()),
         _ => None,

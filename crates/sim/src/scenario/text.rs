@@ -1,5 +1,7 @@
 //! From TOML or JSON text to plain values; ambiguous text is refused.
 
+mod yaml;
+
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -18,6 +20,9 @@ pub enum Format {
 pub fn parse(text: &str, format: Format) -> Result<Value, Problems> {
     match format {
         Format::Toml => toml::from_str(text).map(from_toml).map_err(|error| {
+            if let Some(problem) = yaml::refusal(text) {
+                return problem.into();
+            }
             let place = error.span().map(|span| span.start);
             // TOML's parser speaks of types of Rust here.
             let too_large = error.message().starts_with("invalid type: integer");
