@@ -285,7 +285,9 @@ def test_the_rows_of_samples_are_about_those_that_are_written(scenario, observed
     changes = {f"observe.samples.{key}": value for key, value in observed.items()}
     changes |= {"traffic.queries.flows": 300} if scenario.startswith("web") else {}
     checked = Checked(scenario, changes)
-    expected, written = checked.outlook().needs["sample_rows"], len(checked.run().samples)
+    samples = checked.run().samples
+    assert samples is not None
+    expected, written = checked.outlook().needs["sample_rows"], len(samples)
     assert written / 3 < expected < 3 * written
 
 

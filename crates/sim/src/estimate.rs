@@ -11,7 +11,7 @@ use crate::engine::run::memory::{
 };
 use crate::ids::NodeId;
 use crate::observe::events;
-use crate::observe::samples::{ROW_BYTES, SERIES_OF_FLOW, SERIES_OF_LINK};
+use crate::observe::samples::{ROW_BYTES, SERIES_OF_FLOW, SERIES_OF_LINK, Sampler};
 use crate::observe::{Recorders, capture};
 use crate::problem::Problem;
 use crate::routing;
@@ -62,11 +62,11 @@ impl Estimate {
         let observe = &scenario.observe;
         let (mut sample_rows, mut port_looks) = (0, 0u64);
         if let (Some(samples), Some(sampler)) = (&observe.samples, &recorders.sampler) {
-            let looks = asked.end.0 / samples.every.0;
-            let flows = sampler.flows_max().min(asked.flows);
+            let looks = span_of_looks(setup, asked.end).0 / samples.every.0;
             let backlogs = if setup.controller.is_some() { sampler.host_links() } else { 0 };
-            let rows = sampler.links() * SERIES_OF_LINK + backlogs + flows * SERIES_OF_FLOW;
-            sample_rows = looks.saturating_mul(rows).min(samples.rows_limit);
+            let of_links = looks.saturating_mul(sampler.links() * SERIES_OF_LINK + backlogs);
+            let of_flows = looks_at_flows(setup, sampler, samples.every, asked.end) * SERIES_OF_FLOW;
+            sample_rows = of_links.saturating_add(of_flows).min(samples.rows_limit);
             port_looks = looks.saturating_mul(sampler.links()).min(samples.rows_limit);
         }
         if let Some(histograms) = &observe.histograms {
@@ -260,6 +260,39 @@ fn end_of_window(setup: &Setup) -> Option<Time> {
     Some(Time((last * SECOND as f64) as u64))
 }
 
+/// The part of a run that ends then in which samples are taken.
+fn span_of_looks(setup: &Setup, end: Time) -> Time {
+    let window = &setup.traffic.window;
+    end.min(window.until).saturating_sub(window.from)
+}
+
+/// How often samples find one of the flows that they follow, each from its start for so long as it is taken to last.
+fn looks_at_flows(setup: &Setup, sampler: &Sampler, every: Time, end: Time) -> u64 {
+    let Setup { fabric, traffic, .. } = setup;
+    let rates = host_rates(fabric);
+    let (from, until) = (traffic.window.from, end.min(traffic.window.until));
+    let looks = |flow: &Flow| {
+        let start = if flow.start == Time::NEVER { from } else { flow.start };
+        let over = start.saturating_add(lasts(flow, &rates));
+        let open = over.min(until).saturating_sub(start.max(from));
+        (over >= from && start <= until).then_some(open.0 / every.0 + 1)
+    };
+    let wanted = traffic.flows.iter().filter(|flow| sampler.wants(flow.entry));
+    let most = usize::try_from(sampler.flows_max()).unwrap_or(usize::MAX);
+    let drawn = wanted.filter_map(looks).take(most).fold(0, u64::saturating_add);
+    // Sources that draw their flows during the run have one open most of the time.
+    let sources =
+        (0..traffic.chains.len() as u32).filter(|&chain| sampler.wants(traffic.chains.entry(chain)));
+    let sources = (sources.count() as u64).min(sampler.flows_max());
+    drawn.saturating_add(sources.saturating_mul(span_of_looks(setup, end).0 / every.0))
+}
+
+/// How long a flow is taken to last.
+fn lasts(flow: &Flow, rates: &[f64]) -> Time {
+    let seconds = STRETCH * flow.size as f64 * 8.0 / rates[flow.src.index()];
+    Time((seconds * SECOND as f64) as u64)
+}
+
 /// Flows at most that are active together, if each takes its share of its host's link.
 fn under_way<'a>(flows: impl Iterator<Item = &'a Flow>, rates: &[f64], end: f64) -> u64 {
     let mut changes = vec![0i64; SLICES + 1];
@@ -270,7 +303,7 @@ fn under_way<'a>(flows: impl Iterator<Item = &'a Flow>, rates: &[f64], end: f64)
             waiting += 1;
             continue;
         }
-        let lasts = (STRETCH * flow.size as f64 * 8.0 / rates[flow.src.index()]).max(LINGER);
+        let lasts = lasts(flow, rates).seconds().max(LINGER);
         let start = flow.start.seconds();
         changes[slice(start)] += 1;
         if start + lasts < end {

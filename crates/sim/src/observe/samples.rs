@@ -171,6 +171,11 @@ impl Sampler {
         if self.wanted.contains(&true) { u64::from(self.flow_limit) } else { 0 }
     }
 
+    /// Whether flows of that traffic entry are sampled.
+    pub fn wants(&self, entry: u32) -> bool {
+        self.wanted[entry as usize]
+    }
+
     /// The rows, by time, then links by id, then flows by id.
     pub fn into_table(self) -> Table {
         let Rows { times, series, ids, values } = self.rows;
