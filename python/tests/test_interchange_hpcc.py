@@ -1,5 +1,7 @@
 """Files of HPCC and flow traces of NetSys: the published examples and round trips."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from interchange_examples import FLOW, TOPOLOGY, entries, flows_of, source
@@ -46,7 +48,7 @@ def test_the_published_flows_on_the_published_topology(tmp_path):
 def test_results_are_of_the_time_from_the_first_flow_on(tmp_path):
     """300 KB within some 32 us are 75 Gbps, and not the 1.2 Mbps that 2 s of silence would make of them."""
     (tmp_path / "flow.txt").write_text("2\n0 1 3 100 200000 2\n2 3 3 100 100000 2.000001\n")
-    network = {"topology": "single-switch", "rate": "100Gbps", "delay": "1us"}
+    network: dict[str, Any] = {"topology": "single-switch", "rate": "100Gbps", "delay": "1us"}
     imported = interchange.read([tmp_path / "flow.txt"], **network)
     run = Run.of(fy.run(imported.scenario))
     assert (run.window_ps[0], run.window_ps[1]) == (2 * 10**12, run.end_ps)

@@ -4,6 +4,7 @@ import json
 import pickle
 
 import pytest
+from conftest import open_sweep
 from dask_cluster import a_cluster
 from test_prototypes import small
 
@@ -45,7 +46,7 @@ def here(tmp_path, monkeypatch):
 
 def digests(folder):
     """The digest and the source of each run, by its place."""
-    sweep = fy.open(folder)
+    sweep = open_sweep(folder)
     summaries = sweep.summaries()
     rows = sweep.runs.rows(named=True)
     found = {(row["size"], row["replica"]): summaries[row["run"]] for row in rows}
@@ -54,7 +55,7 @@ def digests(folder):
 
 def test_a_sweep_has_the_results_of_single_runs(here):
     assert cli.main(["sweep", "plan.toml", "-o", "swept"]) == 0
-    found = digests("swept")
+    found = digests(here / "swept")
     assert len(found) == 4
     (own,) = files.read(["own.py"])
     for (size, replica), (digest, sha256) in found.items():
@@ -65,21 +66,21 @@ def test_a_sweep_has_the_results_of_single_runs(here):
 
 def test_a_changed_source_makes_its_runs_again(here, capsys):
     assert cli.main(["sweep", "plan.toml", "-o", "swept"]) == 0
-    before = digests("swept")
+    before = digests(here / "swept")
     assert cli.main(["sweep", "plan.toml", "-o", "swept"]) == 0
     assert "4 runs, 4 of them done before" in capsys.readouterr().err
     (here / "own.py").write_text(OWN.replace("// 2", "// 4"))
     assert cli.main(["sweep", "plan.toml", "-o", "swept"]) == 2
     assert "the scenario has changed: the source of Half;" in capsys.readouterr().err
     assert cli.main(["sweep", "plan.toml", "-o", "swept", "--update"]) == 0
-    after = digests("swept")
+    after = digests(here / "swept")
     assert all(after[place] != before[place] for place in before)
 
 
 def test_replicas_and_forecasts_know_prototypes(here, capsys):
     options = ["--prototype", "own.py"]
     assert cli.main(["run", "one.json", "--replicas", "2", "-o", "there", *options]) == 0
-    assert len(fy.open("there").runs) == 2
+    assert len(open_sweep(here / "there").runs) == 2
     assert cli.main(["sweep", "plan.toml", "--dry-run"]) == 0
     (here / "plan.toml").write_text(PLAN.replace('prototypes = ["own.py"]\n', ""))
     assert cli.main(["check", "plan.toml", *options]) == 0
@@ -125,4 +126,4 @@ def test_workers_of_a_cluster_run_the_text_of_a_file(here):
         address = cluster.scheduler()
         cluster.worker()
         assert cli.main(["sweep", "plan.toml", "-o", "swept", "--dask", address]) == 0
-    assert digests("swept") == digests("local")
+    assert digests(here / "swept") == digests(here / "local")

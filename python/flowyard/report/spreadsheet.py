@@ -93,10 +93,11 @@ def workbook(tables: dict[str, Any]) -> bytes:
     file = io.BytesIO()
     with xlsxwriter.Workbook(file, {"in_memory": True}) as book:
         for name, table in tables.items():
+            frame = _frame(table)
             # Plain cells: no thousands' separators, no decimals cut.
-            _frame(table).write_excel(
-                book, name, autofilter=False, dtype_formats={"integer": "0", "float": "General"}
-            )
+            numbers = [kind for kind in frame.dtypes if kind.is_numeric()]
+            formats: Any = {kind: "0" if kind.is_integer() else "General" for kind in numbers}
+            frame.write_excel(book, name, autofilter=False, dtype_formats=formats)
     return file.getvalue()
 
 
