@@ -38,6 +38,7 @@ QUANTITIES = {
     "time-span": 'time, such as `"10us"`',
     "bytes": 'size, such as `"64KB"`',
     "rate": 'rate, such as `"10Gbps"`',
+    "host": "number or name of a host",
 }
 WORDS = {"string": "text", "boolean": "`true` or `false`", "integer": "whole number", "number": "number"}
 SAMPLES = {

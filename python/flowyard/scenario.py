@@ -172,6 +172,7 @@ __all__ = [
     "PdqPort",
     "PerFlow",
     "PerPacket",
+    "Periodic",
     "Permutation",
     "Permuted",
     "Pfabric",
@@ -179,6 +180,7 @@ __all__ = [
     "Pie",
     "Placement",
     "Poisson",
+    "PoissonEach",
     "Policy",
     "PortMode",
     "PortState",
@@ -1549,6 +1551,11 @@ class PythonControl(Model):
     proportional_reduction: bool | None = None
     """Whether a reduction for marks takes a round trip, like DCTCP's field of that name. Absent: the
     class's attribute.
+    """
+
+    acknowledges_each_segment: bool | None = None
+    """Whether the receiver acknowledges each segment at once, whatever TCP's `delayed_ack` is, so that
+    round trips are those of the network. Absent: the class's attribute.
     """
 
 
@@ -3453,7 +3460,9 @@ class AtOnce(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Poisson(Model):
-    """A Poisson process over all sources, given by exactly one of `load` and `rate`."""
+    """A Poisson process over all sources, given by exactly one of `load` and `rate`: of flows, or of
+    rounds of the matrix.
+    """
 
     _tag = "poisson"
 
@@ -3469,6 +3478,16 @@ class Poisson(Model):
 
     rate: float | None = None
     """Flows per second over all sources. At least 1e-06, at most 1000000000000.0."""
+
+    each: PoissonEach = "flow"
+    """The flows that each arrival starts. With "round" the rate of arrivals follows from load or rate,
+    sizes and the number of flows in a round: an incast by load.
+    """
+
+    jitter: str | None = None
+    """Added to each start, uniform from 0 up to this; by default 0 for single flows, and in rounds the
+    time of 1500 B at the source's port. A time, such as "10us".
+    """
 
     start: str = "0ps"
     """When the process begins: the first flow starts one gap later. A time, such as "10us"."""
@@ -3519,6 +3538,29 @@ class After(Model):
     notify: str | None = None
     """Time that a notification takes to another host; by default that of a packet of 64 B through the idle
     network. A time, such as "10us", at least 1ps.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Periodic(Model):
+    """Rounds of the matrix at a fixed interval, whether or not the flows of the round before have ended:
+    all flows of a round start together.
+    """
+
+    _tag = "periodic"
+
+    every: str
+    """Time from the start of a round to that of the next. A time, such as "10us", at least 1ps."""
+
+    rounds: int
+    """Number of rounds. At least 1, at most 10000000."""
+
+    start: str = "0ps"
+    """When the first round starts. A time, such as "10us"."""
+
+    jitter: str | None = None
+    """Added to each start, uniform from 0 up to this; by default the time of 1500 B at the source's port.
+    A time, such as "10us".
     """
 
 
@@ -3688,9 +3730,11 @@ class Stride(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Incast(Model):
-    """`senders` distinct hosts, drawn once for the run, all send to `receiver`.
+    """`senders` distinct hosts all send to `receiver`: drawn once for the run or, with `receiver =
+    "random"`, for each round.
 
-    Poisson arrivals draw the sender uniformly among them. A load refers to the receiver's port.
+    Single Poisson arrivals draw the sender uniformly among them. A load refers to the receiver's port;
+    with a random receiver to the ports of all hosts.
     """
 
     _tag = "incast"
@@ -3698,8 +3742,10 @@ class Incast(Model):
     senders: int
     """Number of senders; fewer than hosts. At least 1."""
 
-    receiver: int = 0
-    """The host that receives."""
+    receiver: int | str | Literal["random"] = 0
+    """The host that receives, by number or name; or "random": each round draws a receiver, then its
+    senders among the other hosts.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -4007,14 +4053,15 @@ class TriggerKindBarrier(Wrapped):
 
 @dataclass(frozen=True)
 class Pairs(Wrapped):
-    """A list of [source, destination], each a host; one that is listed twice has two flows in a round.
+    """A list of [source, destination], each a host by number or name; one that is listed twice has two
+    flows in a round.
 
     A round goes through the list in its order; Poisson arrivals draw from it uniformly.
     """
 
     _tag = "pairs"
 
-    value: Sequence[tuple[int, int]]
+    value: Sequence[tuple[int | str, int | str]]
     """The value."""
 
 
@@ -4030,11 +4077,11 @@ class SourcesShare(Wrapped):
 
 @dataclass(frozen=True)
 class SourcesHosts(Wrapped):
-    """These hosts."""
+    """These hosts, by number or name."""
 
     _tag = "hosts"
 
-    value: Sequence[int]
+    value: Sequence[int | str]
     """The value."""
 
 
@@ -4429,10 +4476,15 @@ FaultTarget = FaultTargetCable | FaultTargetLink | FaultTargetNode | RandomNodes
 FaultChange = FaultChangeRate | FaultChangeLoss | Literal["down", "up"]
 
 # When flows start.
-Arrivals = AtOnce | Poisson | Times | After | Blocks | OnOff | Triggers | Literal["at-once", "poisson"]
+Arrivals = (
+    AtOnce | Poisson | Times | After | Periodic | Blocks | OnOff | Triggers | Literal["at-once", "poisson"]
+)
 
 # Whose links a load is a share of.
 LoadOf = Literal["sources", "receivers"]
+
+# The flows that each arrival of a Poisson process starts.
+PoissonEach = Literal["flow", "round"]
 
 # The event of a flow that other flows may wait for.
 Milestone = Literal["received", "acked"]

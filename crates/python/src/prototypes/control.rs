@@ -76,7 +76,7 @@ pub struct Ack {
     acked: u64,
     /// When it arrives.
     now_ps: u64,
-    /// Time since the segment was sent that it answers.
+    /// Time since the segment was sent that it answers; includes the delay of a delayed ACK: see acknowledges_each_segment.
     rtt_ps: u64,
     /// The retransmission timer's estimate of the round trip; None before the first sample.
     srtt_ps: Option<u64>,

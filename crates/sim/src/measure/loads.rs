@@ -38,6 +38,14 @@ pub struct Offered<'a> {
     pub bps: f64,
 }
 
+impl Offered<'_> {
+    /// Number of flows to one host that start together.
+    pub fn at_one_host(&self) -> u64 {
+        let fan_in = self.product.matrix.fan_in();
+        fan_in.map_or(1, |senders| self.product.arrivals.together(senders))
+    }
+}
+
 /// The entries whose arrivals have a rate, with their offered loads; `sources` are those of each entry.
 pub fn offered<'a>(entries: &'a [Demand], sources: &'a [Vec<u32>], fabric: &Fabric) -> Vec<Offered<'a>> {
     let ports = HostPorts::of(fabric);

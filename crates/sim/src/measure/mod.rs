@@ -125,12 +125,12 @@ pub fn warm_up(places: &[Place], unevenness: f64, round_trip: Time) -> Time {
     Time((seconds * SECOND as f64).min(Time::NEVER.0 as f64 / 4.0) as u64).max(least)
 }
 
-/// E[S^2] / E[S] over all flows of these entries, in bytes.
+/// E[S^2] / E[S] over all entries, in bytes; S is a flow, or all flows to one host that start together.
 fn unevenness(offered: &[Offered]) -> f64 {
     let (mut squares, mut bytes) = (0.0, 0.0);
     for offered in offered {
         let flows = offered.bps / offered.product.sizes.mean();
-        squares += flows * offered.product.sizes.mean_square();
+        squares += flows * offered.product.mean_square(offered.at_one_host());
         bytes += offered.bps;
     }
     if bytes > 0.0 { squares / bytes } else { 0.0 }
@@ -164,6 +164,10 @@ struct Process<'a> {
     full: f64,
     /// Flows per second.
     rate: f64,
+    /// Flows in a round of its matrix.
+    round: u64,
+    /// The most that is added to a start.
+    jitter: Time,
     stream: Stream,
 }
 
@@ -194,7 +198,9 @@ impl<'a> Processes<'a> {
             processes.rate += rate * (1 + followers.count()) as f64;
             if !entry.background && product.matrix.base().is_none() {
                 let stream = Stream::new(seed, replica, Purpose::Arrivals, name_key(&entry.name));
-                processes.all.push(Process { product, full, rate, stream });
+                let round = product.round(sources.len(), fabric.hosts);
+                let jitter = product.longest_jitter(&ports);
+                processes.all.push(Process { product, full, rate, round, jitter, stream });
             }
         }
         processes
@@ -262,10 +268,10 @@ impl<'a> Processes<'a> {
     /// Behind the last measured flow of the entry that needs longest; with the last arrival, if a time ends them.
     fn end_of_measured(&self, from: Time) -> Time {
         let end = |process: &Process| {
-            let Process { product, full, stream, .. } = process;
-            let measured = product.arrivals.starts(*full, 0, *stream).skip_while(|start| *start < from);
+            let Process { product, full, round, jitter, stream, .. } = process;
+            let measured = product.arrivals.starts(*full, *round, *stream).skip_while(|start| *start < from);
             let last = measured.take(usize::try_from(product.flows?).ok()?).last()?;
-            Some(last.saturating_add(Time(1)))
+            Some(last.saturating_add(*jitter).saturating_add(Time(1)))
         };
         let ends = self.all.iter().filter_map(|process| process.product.arrivals.ends());
         let hard = ends.min().map(|end| end.saturating_add(Time(1)));
@@ -278,7 +284,10 @@ impl<'a> Processes<'a> {
         let mut starts: Vec<_> = self
             .all
             .iter()
-            .map(|process| process.product.arrivals.starts(process.full, 0, process.stream).peekable())
+            .map(|Process { product, full, round, stream, .. }| {
+                product.arrivals.starts(*full, *round, *stream)
+            })
+            .map(Iterator::peekable)
             .collect();
         let mut at = Time::NEVER;
         for _ in 0..=number {

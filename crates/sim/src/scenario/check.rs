@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::measure::{self, Measure};
-use super::{Admit, Connection, Entry, Run};
+use super::schema::SCHEMA;
+use super::{Admit, Connection, Entry, Run, walk};
 use crate::agent::Agent;
 use crate::balancer::{Balancer, Routing};
 use crate::engine::contract::telemetry;
@@ -20,13 +21,37 @@ use crate::observe::Observe;
 use crate::problem::{Problem, join, list, steps};
 use crate::queue::{Feature, Queue};
 use crate::routing::{self, Routes};
+use crate::topology::names::Names;
 use crate::topology::{Fabric, Topology, heights};
 use crate::traffic::{self, Demand};
 use crate::transport::Transport;
 
 /// Problems between the parts of a document in which the walk found the given ones; and the network, if its topology
-/// can be built.
-pub(super) fn check(document: &Value, found: &[Problem], admit: &Admit) -> (Vec<Problem>, Option<Fabric>) {
+/// can be built. If the document names hosts, their numbers are put in the place of names.
+pub(super) fn check(
+    document: &mut Value,
+    found: &[Problem],
+    names_hosts: bool,
+    admit: &Admit,
+) -> (Vec<Problem>, Option<Fabric>) {
+    let (mut problems, fabric) = network(document, found, admit);
+    let mut found = found.to_vec();
+    if let Some(fabric) = fabric.as_ref().filter(|_| names_hosts) {
+        let known = |problem: &Problem| found.iter().any(|other| other.path == problem.path);
+        let mut unknown = walk::number_hosts(&SCHEMA, document, &Names::new(fabric));
+        unknown.retain(|problem| !known(problem));
+        problems.extend(unknown.iter().cloned());
+        found.extend(unknown);
+    }
+    problems.extend(parts(&Draft { document, found: &found }, fabric.as_ref()));
+    // Of two problems at one place the first is enough.
+    let mut seen = BTreeSet::new();
+    problems.retain(|problem| seen.insert(problem.path.clone()));
+    (problems, fabric)
+}
+
+/// The network, if its topology can be built, and the topology's problems.
+fn network(document: &Value, found: &[Problem], admit: &Admit) -> (Vec<Problem>, Option<Fabric>) {
     let draft = Draft { document, found };
     let mut problems = Vec::new();
     let mut fabric = None;
@@ -43,6 +68,12 @@ pub(super) fn check(document: &Value, found: &[Problem], admit: &Admit) -> (Vec<
         problems.extend(own);
         problems.extend(too_large);
     }
+    (problems, fabric)
+}
+
+/// Problems of all other parts, and between them.
+fn parts(draft: &Draft, fabric: Option<&Fabric>) -> Vec<Problem> {
+    let mut problems = Vec::new();
     let transports = draft.transports();
     for Chosen { path, value, transport, .. } in &transports {
         problems.extend(own(path, transport.name(), value, transport.problems()));
@@ -51,7 +82,7 @@ pub(super) fn check(document: &Value, found: &[Problem], admit: &Admit) -> (Vec<
     problems.extend(draft.queue(&transports));
     problems.extend(draft.agent(&transports));
     problems.extend(draft.requests(&transports));
-    problems.extend(draft.controller(&transports, fabric.as_ref()));
+    problems.extend(draft.controller(&transports, fabric));
     problems.extend(draft.granted());
     problems.extend(draft.without_deadlines());
     problems.extend(draft.classes(&transports));
@@ -59,7 +90,7 @@ pub(super) fn check(document: &Value, found: &[Problem], admit: &Admit) -> (Vec<
     problems.extend(draft.paths());
     problems.extend(draft.endless());
     problems.extend(draft.names());
-    if let Some(fabric) = &fabric {
+    if let Some(fabric) = fabric {
         for Chosen { path, value, transport, .. } in &transports {
             problems.extend(own(path, transport.name(), value, transport.problems_on(fabric)));
         }
@@ -73,11 +104,8 @@ pub(super) fn check(document: &Value, found: &[Problem], admit: &Admit) -> (Vec<
         problems.extend(draft.observe(fabric));
     }
     problems.extend(draft.until());
-    problems.extend(draft.measure(fabric.as_ref()));
-    // Of two problems at one place the first is enough.
-    let mut seen = BTreeSet::new();
-    problems.retain(|problem| seen.insert(problem.path.clone()));
-    (problems, fabric)
+    problems.extend(draft.measure(fabric));
+    problems
 }
 
 /// Why there are no routes through a network, or too many.

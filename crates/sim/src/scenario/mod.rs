@@ -68,13 +68,14 @@ pub fn read_with_fabric(
 ) -> Result<(Scenario, Fabric), Problems> {
     let mut document = text::parse(text, format)?;
     let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
-    problems.extend(walk::walk(&schema::SCHEMA, &mut document));
+    let (wrong, names_hosts) = walk::walk_noting_hosts(&schema::SCHEMA, &mut document);
+    problems.extend(wrong);
     let mut fabric = None;
     // Behind the place where the walk gave up, the values are unchecked.
     if problems.len() < PROBLEMS_MAX {
         problems.extend(files::put_in(&mut document, &problems, files));
         problems.extend(prototypes::put_in(&mut document, &problems, prototypes));
-        let (found, built) = check::check(&document, &problems, admit);
+        let (found, built) = check::check(&mut document, &problems, names_hosts, admit);
         problems.extend(found);
         fabric = built;
     }
@@ -102,7 +103,7 @@ pub fn read_network(
     }
     problems.extend(walk::walk(&schema::SCHEMA, &mut document));
     problems.retain(|problem| problem.path == "topology" || problem.path.starts_with("topology."));
-    let (found, fabric) = check::check(&document, &problems, admit);
+    let (found, fabric) = check::check(&mut document, &problems, false, admit);
     problems.extend(found);
     problems.truncate(PROBLEMS_MAX);
     if !problems.is_empty() {

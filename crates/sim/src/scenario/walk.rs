@@ -9,22 +9,43 @@ use super::bounds::{bounds, plain, quantity};
 use super::schema::{Choice, choice, present, resolve};
 use crate::nearest::{closest, did_you_mean};
 use crate::problem::{PROBLEMS_MAX, Problem, join, list, show, steps};
+use crate::topology::names::Names;
+use crate::traffic::hosts::Host;
 
 /// All problems of the document, up to [`PROBLEMS_MAX`]; a bare name of a variant with settings becomes that variant
 /// with none given.
 pub(super) fn walk(schema: &Value, document: &mut Value) -> Vec<Problem> {
-    let mut walk = Walk { root: schema, path: String::new(), problems: Vec::new() };
+    walk_noting_hosts(schema, document).0
+}
+
+/// The same, and whether the document names hosts, so that [`number_hosts`] is needed.
+pub(super) fn walk_noting_hosts(schema: &Value, document: &mut Value) -> (Vec<Problem>, bool) {
+    let mut walk = Walk::new(schema, None);
+    walk.value(schema, document);
+    (walk.problems, walk.names_hosts)
+}
+
+/// Puts numbers in the place of names of hosts, now that the network is known; all names that are not those of hosts.
+pub(super) fn number_hosts(schema: &Value, document: &mut Value, names: &Names) -> Vec<Problem> {
+    let mut walk = Walk::new(schema, Some(names));
     walk.value(schema, document);
     walk.problems
 }
 
 struct Walk<'a> {
     root: &'a Value,
+    /// The network whose hosts are meant by names; none while it is not known.
+    names: Option<&'a Names<'a>>,
+    names_hosts: bool,
     path: String,
     problems: Vec<Problem>,
 }
 
 impl<'a> Walk<'a> {
+    fn new(root: &'a Value, names: Option<&'a Names<'a>>) -> Walk<'a> {
+        Walk { root, names, names_hosts: false, path: String::new(), problems: Vec::new() }
+    }
+
     /// Whether there are as many problems as anyone will read.
     fn full(&self) -> bool {
         self.problems.len() >= PROBLEMS_MAX
@@ -60,8 +81,19 @@ impl<'a> Walk<'a> {
             match value {
                 Value::Object(map) => self.object(schema, map),
                 Value::Array(items) if self.problems.len() == before => self.array(schema, items),
+                Value::String(_) if takes_host(schema) => self.host(value),
                 _ => (),
             }
+        }
+    }
+
+    /// A host by its name.
+    fn host(&mut self, value: &mut Value) {
+        self.names_hosts = true;
+        let (Some(names), Some(name)) = (self.names, value.as_str()) else { return };
+        match names.host(name) {
+            Ok(host) => *value = host.into(),
+            Err(message) => self.problem(value, message),
         }
     }
 
@@ -224,10 +256,10 @@ impl<'a> Walk<'a> {
     /// Null where that is allowed, else the member of the schema that fits best.
     fn any_of(&mut self, members: &'a [Value], value: &mut Value) {
         let attempt = |member| {
-            let mut walk = Walk { root: self.root, path: self.path.clone(), problems: Vec::new() };
+            let mut walk = Walk { path: self.path.clone(), ..Walk::new(self.root, self.names) };
             let mut value = value.clone();
             walk.value(member, &mut value);
-            (walk.problems, is_of_kind(present(self.root, member), &value), value)
+            (walk.problems, is_of_kind(present(self.root, member), &value), walk.names_hosts, value)
         };
         let fits_null = |member: &&Value| member.get("type") == Some(&json!("null"));
         if value.is_null() && members.iter().any(|member| fits_null(&member)) {
@@ -239,9 +271,10 @@ impl<'a> Walk<'a> {
         }
         let is_word = |member: &&Value| member.get("const").is_some();
         let attempts = members.iter().filter(|member| !fits_null(member) && !is_word(member)).map(attempt);
-        if let Some((problems, _, walked)) =
-            attempts.min_by_key(|(problems, kind, _)| (problems.len(), !kind))
+        if let Some((problems, _, names_hosts, walked)) =
+            attempts.min_by_key(|(problems, kind, ..)| (problems.len(), !kind))
         {
+            self.names_hosts |= names_hosts;
             let here = self.path.clone();
             let with_word = |problem: Problem| match word {
                 Some(word) if problem.path == here => {
@@ -296,12 +329,17 @@ impl<'a> Walk<'a> {
 
 /// Whether all are whole numbers in their bounds, as the least and the greatest show: such lists may be long.
 fn good_numbers(schema: &Value, items: &[Value]) -> bool {
-    let plain = schema.get("type") == Some(&json!("integer")) && schema.get("multipleOf").is_none();
+    let plain = types(schema).contains(&"integer") && schema.get("multipleOf").is_none();
     let (mut least, mut greatest) = (u64::MAX, 0);
     let mut note = |number: u64| (least, greatest) = (least.min(number), greatest.max(number));
     plain
         && items.iter().all(|item| item.as_u64().map(&mut note).is_some())
         && [least, greatest].iter().all(|&end| items.is_empty() || bounds(schema, &json!(end)).is_ok())
+}
+
+/// Whether a schema (not a reference) is of a host, by number or name.
+fn takes_host(schema: &Value) -> bool {
+    schema.get("format").and_then(Value::as_str) == Some(Host::FORMAT)
 }
 
 /// The keys that a table may have; none for what is no table.
@@ -366,6 +404,9 @@ fn expected(schema: &Value) -> String {
     }
     if let Some(quantity) = schema.get("format").and_then(Value::as_str).and_then(quantity) {
         return format!("a {} with its unit, as in {}", quantity.name, quantity.example);
+    }
+    if takes_host(schema) {
+        return "the number or the name of a host".into();
     }
     let word = |name: &str| match name {
         "boolean" => "true or false",
@@ -464,7 +505,7 @@ mod tests {
             "x-minimum",
         ];
         const WORDS_ONLY: &[&str] = &["$defs", "$schema", "default", "description", "examples", "title"];
-        const FORMATS: &[&str] = &["double", "uint32", "uint64", "time-span", "bytes", "rate"];
+        const FORMATS: &[&str] = &["double", "uint32", "uint64", "time-span", "bytes", "rate", Host::FORMAT];
         fn visit(schema: &Value) {
             for (keyword, value) in schema.as_object().into_iter().flatten() {
                 let known = CHECKED.contains(&keyword.as_str()) || WORDS_ONLY.contains(&keyword.as_str());
@@ -505,7 +546,7 @@ mod tests {
     }
 
     fn walk_at(schema: &'static Value, value: &mut Value) -> Vec<Problem> {
-        let mut walk = Walk { root: &SCHEMA, path: String::new(), problems: Vec::new() };
+        let mut walk = Walk::new(&SCHEMA, None);
         walk.value(schema, value);
         walk.problems
     }

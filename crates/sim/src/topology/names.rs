@@ -42,6 +42,27 @@ impl<'a> Names<'a> {
         })
     }
 
+    /// The number of the host of that name; or the message if none has it.
+    pub fn host(&self, name: &str) -> Result<u32, String> {
+        match self.nodes.get(name) {
+            Some(&node) if self.fabric.is_host(node) => Ok(node.0),
+            Some(_) => Err(format!("\"{name}\" is a switch; flows are between hosts")),
+            None => Err(self.no_host(name)),
+        }
+    }
+
+    fn no_host(&self, name: &str) -> String {
+        let hosts = &self.fabric.nodes[..self.fabric.hosts as usize];
+        let left = self.guesses.get();
+        self.guesses.set(left.saturating_sub(1));
+        let names = hosts.iter().map(|node| node.name.as_str());
+        let number = name.parse().ok().filter(|&number: &u32| number < self.fabric.hosts);
+        let near = (left > 0).then(|| nearest::closest(name, names)).flatten().map(nearest::did_you_mean);
+        let hint = number.map(|number| format!("write {number}, without quotes")).or(near);
+        let all = || format!("hosts are 0 to {}, or \"{}\" and so on", hosts.len() - 1, hosts[0].name);
+        format!("\"{name}\" is no host of this network; {}", hint.unwrap_or_else(all))
+    }
+
     /// The first link from one node to another.
     pub fn link(&self, from: NodeId, to: NodeId) -> Option<LinkId> {
         self.links.get(&(from, to)).copied()

@@ -20,6 +20,7 @@ pub fn ends(product: &Product, name: &str, sources: &[u32], hosts: u32, end: End
     let round = product.matrix.round(sources.len() as u64, hosts);
     let matrix = || Stream::new(0, 0, Purpose::Matrix, name_key(name));
     let drawn_anew = product.matrix.anew(NodeId(0), hosts, &mut matrix()).is_some();
+    let drawn_anew = drawn_anew || product.matrix.drawn_by_round().is_some();
     if drawn_anew || product.among_sources || round > LISTED {
         let alike = end == End::Source || product.among_sources;
         return if alike { sources.to_vec() } else { (0..hosts).collect() };

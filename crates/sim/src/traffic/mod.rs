@@ -15,6 +15,7 @@ mod checks;
 pub mod deadlines;
 pub mod dependencies;
 pub mod ends;
+pub mod hosts;
 pub mod matrix;
 mod ports;
 pub mod references;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Demand;
+use super::hosts::Host;
 use crate::problem::{PROBLEMS_MAX, Problem};
 use crate::random::{Purpose, Stream, name_key};
 
@@ -15,8 +16,8 @@ use crate::random::{Purpose, Stream, name_key};
 pub enum Sources {
     /// This share of the hosts, rounded to a whole number but at least one, drawn once for the run.
     Share(#[schemars(range(min = 0.000_001, max = 1.0))] f64),
-    /// These hosts.
-    Hosts(#[schemars(length(min = 1))] Vec<u32>),
+    /// These hosts, by number or name.
+    Hosts(#[schemars(with = "Vec<Host>", length(min = 1))] Vec<u32>),
     /// All hosts that do not send in the traffic entry of this name.
     NotIn(String),
 }

@@ -145,6 +145,7 @@ impl Taste for World {
             "Entry.name" => json!(draw.one_of(&ENTRIES)),
             "Entry.flows" => json!(1 + draw.below(14)),
             "Incast.senders" => json!(1 + draw.below(self.hosts.max(2) - 1)),
+            "Incast.receiver" if draw.below(3) == 0 => json!("random"),
             "Incast.receiver" => json!(self.host(draw)),
             "Pairs" => (0..1 + draw.below(5)).map(|_| json!([self.host(draw), self.host(draw)])).collect(),
             "Sources.hosts" => (0..1 + draw.below(4)).map(|_| json!(self.host(draw))).collect(),
@@ -154,7 +155,7 @@ impl Taste for World {
             "Poisson.load" => json!(0.1 + draw.below(9) as f64 / 10.0),
             "Poisson.rate" => json!(1000.0 * 10f64.powi(draw.below(4) as i32)),
             "OnOff.probability" => json!(draw.one_of(&[1.0, 0.5, 0.1])),
-            "OnOff.flows_each" | "Blocks.blocks" => json!(1 + draw.below(3)),
+            "OnOff.flows_each" | "Blocks.blocks" | "Periodic.rounds" => json!(1 + draw.below(3)),
             // Names.
             "FaultTarget.cable" | "FaultTarget.link" | "LinkWeight.link" => json!(self.cable(draw)),
             "FaultTarget.node" => json!(draw.one_of(&self.nodes)),

@@ -39,6 +39,22 @@ fn a_window_by_hand() {
     assert!((measured.hosts_payload * 2.0 - 24.0 / 201.0).abs() < 1e-9, "{}", measured.hosts_payload);
 }
 
+/// Flows of a round start up to 1.2 us apart, and rounds 24 us on average: all of the last round are measured.
+#[test]
+fn a_window_ends_behind_the_flows_of_the_last_round() {
+    let text = r#"
+        transport = "ndp"
+        topology.single-switch = { hosts = 9 }
+        [[traffic]]
+        name = "incasts"
+        arrivals.poisson = { load = 0.3, each = "round" }
+        matrix.incast = { senders = 4, receiver = "random" }
+        sizes.fixed = "20KB"
+        flows = 400
+    "#;
+    assert_eq!(run_with(text, &[]).0.summary.measured.flows, 400);
+}
+
 /// Arrivals go on for the drain behind the window. Measured flows that end later than that are counted, and no others: of
 /// 150 kB each, which take 1.2 ms at least, some end in a drain of 3 ms.
 #[test]

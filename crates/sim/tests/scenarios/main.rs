@@ -4,6 +4,7 @@
 mod common;
 
 mod defaults;
+mod hosts;
 mod messages;
 mod schema;
 mod topology_problems;

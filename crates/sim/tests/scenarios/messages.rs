@@ -449,7 +449,7 @@ fn many_at_once() {
     nam: unknown key; did you mean "name"?
     topology.fat-tree.k: 7 is odd; use an even number such as 6 or 8
     topology.fat-tree.rate: 10 has no unit; write it with a unit, as in "10Gbps"
-    routing.balancer: "spray" is not one of <all balancers>
+    routing.balancer: "spray" is not one of <all balancers>; did you mean "per-packet"?
     transport.ndp.initial_window: -1 is too small (allowed: 1 to 1000000); use 1, or "bdp"
     transport.ndp.pull_order: "fare" is not one of "fair", "fifo", "strict", "weighted"
     traffic.updates.sizes.fixed: "2 MBit" has the unit "MBit"; use one of GiB, GB, MiB, MB, KiB, KB, B

@@ -15,7 +15,7 @@ use flowyard_sim::traffic::arrivals::at_once::AtOnce;
 use flowyard_sim::traffic::arrivals::poisson::Poisson;
 use flowyard_sim::traffic::arrivals::times::Times;
 use flowyard_sim::traffic::matrix::Matrix;
-use flowyard_sim::traffic::matrix::incast::Incast;
+use flowyard_sim::traffic::matrix::incast::{Incast, Receiver};
 use flowyard_sim::traffic::matrix::pairs::Pairs;
 use flowyard_sim::traffic::matrix::permutation::Permutation;
 use flowyard_sim::traffic::matrix::stride::Stride;
@@ -83,7 +83,10 @@ fn loads_are_met() {
     };
     // Over all ports; for incast over the receiver's; for a list over its sources'.
     close(offered(UniformMatrix {}.into(), WebSearch {}.into()), 128.0);
-    close(offered(Incast { senders: 20, receiver: 3 }.into(), Fixed(Bytes(1000)).into()), 1.0);
+    close(
+        offered(Incast { senders: 20, receiver: Receiver::Host(3) }.into(), Fixed(Bytes(1000)).into()),
+        1.0,
+    );
     close(offered(Pairs(vec![(0, 1), (0, 2), (5, 2)]).into(), Fixed(Bytes(1000)).into()), 2.0);
 
     let at_once = entries::build(&[entry("flows", AtOnce::default(), Permutation {})], &fabric, 1, 0);
@@ -207,7 +210,7 @@ fn strides_incast_and_lists_are_what_they_say() {
     let list = vec![(3, 1), (0, 2), (3, 1)];
     assert_eq!(pairs(&draw(entry("flows", still.clone(), Pairs(list.clone())), &few_hosts(4))), list);
 
-    let incast = Incast { senders: 5, receiver: 2 };
+    let incast = Incast { senders: 5, receiver: Receiver::Host(2) };
     let twice = Demand { flows: Some(10), ..entry("flows", still, incast.clone()) };
     let drawn = pairs(&draw(twice, &few_hosts(8)));
     let senders: BTreeSet<u32> = drawn.iter().map(|pair| pair.0).collect();
@@ -305,7 +308,10 @@ fn all_that_is_wrong_is_said_at_once() {
     let entries = [
         with_sizes(entry("a", Poisson::default(), Stride { by: vec![3, 0, 8] }), Cdf::of(points).into()),
         with_sizes(
-            Demand { flows: Some(5), ..entry("a b", both, Incast { senders: 8, receiver: 9 }) },
+            Demand {
+                flows: Some(5),
+                ..entry("a b", both, Incast { senders: 8, receiver: Receiver::Host(9) })
+            },
             UniformSizes { min: Bytes(2), max: Bytes(1) }.into(),
         ),
         Demand {

@@ -8,6 +8,7 @@ mod closed_forms;
 mod collectives;
 mod entries;
 mod reacting;
+mod rounds;
 mod sizes;
 mod sources;
 mod workloads;

@@ -14,7 +14,7 @@ use flowyard_sim::traffic::arrivals::on_off::OnOff;
 use flowyard_sim::traffic::arrivals::poisson::Poisson;
 use flowyard_sim::traffic::matrix::Matrix;
 use flowyard_sim::traffic::matrix::all_to_all::AllToAll;
-use flowyard_sim::traffic::matrix::incast::Incast;
+use flowyard_sim::traffic::matrix::incast::{Incast, Receiver};
 use flowyard_sim::traffic::matrix::pairs::Pairs;
 use flowyard_sim::traffic::matrix::permutation::Permutation;
 use flowyard_sim::traffic::matrix::stride::Stride;
@@ -195,7 +195,7 @@ fn those_not_in_another_entry_are_the_rest() {
     assert_eq!(pairs(&alone, 0), pairs(&traffic, 2));
 
     // What a matrix chooses counts as well, drawn or listed.
-    let incast = entry("incast", AtOnce::default(), Incast { senders: 5, receiver: 2 }, None);
+    let incast = entry("incast", AtOnce::default(), Incast { senders: 5, receiver: Receiver::Host(2) }, None);
     let others = entry("others", AtOnce::default(), Permutation {}, not_in("incast"));
     let traffic = build(&[incast, others], 12, 7);
     let (incast, others) = (senders(&traffic, 0), senders(&traffic, 1));
@@ -261,7 +261,7 @@ fn among_sources_that_make_no_sense_is_refused() {
     let hosts = |list: &[u32]| Some(Sources::Hosts(list.to_vec()));
     let on_off = OnOff { probability: 1.0, slot: None, at: Time::ZERO, flows_each: Some(1) };
     let entries = [
-        among("incast", at_once(), Incast { senders: 2, receiver: 0 }.into(), None),
+        among("incast", at_once(), Incast { senders: 2, receiver: Receiver::Host(0) }.into(), None),
         among("alone", at_once(), Permutation {}.into(), hosts(&[3])),
         among("far", at_once(), Stride { by: vec![3] }.into(), hosts(&[0, 1, 2])),
         among("on-off", on_off.into(), UniformMatrix {}.into(), None),
@@ -285,7 +285,7 @@ fn sources_that_make_no_sense_are_refused() {
         at_once("twice", Sources::Hosts(vec![1, 8, 1])),
         Demand {
             sources: Some(Sources::Share(0.5)),
-            ..entry("incast", AtOnce::default(), Incast { senders: 2, receiver: 0 }, None)
+            ..entry("incast", AtOnce::default(), Incast { senders: 2, receiver: Receiver::Host(0) }, None)
         },
         Demand {
             sources: Some(Sources::Share(0.5)),

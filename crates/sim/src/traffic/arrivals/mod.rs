@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::matrix::Order;
 use super::writer::Writer;
 use crate::problem::Problem;
 use crate::random::Stream;
@@ -16,6 +17,7 @@ register! {
         poisson::Poisson = "poisson",
         times::Times = "times",
         after::After = "after",
+        periodic::Periodic = "periodic",
         blocks::Blocks = "blocks",
         on_off::OnOff = "on-off",
         triggers::Triggers = "triggers",
@@ -55,6 +57,17 @@ pub trait Process {
         None
     }
 
+    /// How the pairs of the matrix follow each other.
+    fn order(&self) -> Order {
+        Order::Rounds
+    }
+
+    /// Number of flows that one arrival starts, with such a round.
+    fn together(&self, round: u64) -> u64 {
+        let _ = round;
+        1
+    }
+
     /// Whether it can go on for as long as a run needs arrivals.
     fn goes_on(&self) -> bool {
         false
@@ -82,7 +95,8 @@ pub trait Process {
         None
     }
 
-    /// The starts before jitter, [`Time::NEVER`] for a flow that waits for others; `full` as for [`Process::rate`].
+    /// The starts before jitter, [`Time::NEVER`] for a flow that waits for others; `full` as for [`Process::rate`],
+    /// `round` the number of flows in a round of the matrix.
     fn starts(&self, full: f64, round: u64, stream: Stream) -> Box<dyn Iterator<Item = Time> + '_>;
 
     /// The offset added to a start, so that flows that start together do not move in step.

@@ -3,15 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LoadOf, Process};
+use super::{Jitter, LoadOf, Process};
 use crate::problem::Problem;
 use crate::random::Stream;
+use crate::traffic::matrix::Order;
 use crate::units::{SECOND, Time};
 
-/// A Poisson process over all sources, given by exactly one of `load` and `rate`.
+/// A Poisson process over all sources, given by exactly one of `load` and `rate`: of flows, or of rounds of the matrix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("examples" = [{ "load": 0.5, "until": "1ms" }]))]
+#[schemars(extend("examples" = [{ "load": 0.5, "until": "1ms" }, { "load": 0.1, "each": "round" }]))]
 pub struct Poisson {
     /// Payload offered per second, over the summed rate of the links of the hosts that `of` names.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,12 +25,30 @@ pub struct Poisson {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-6, max = 1e12))]
     pub rate: Option<f64>,
+    /// The flows that each arrival starts. With "round" the rate of arrivals follows from load or rate, sizes and the number of flows
+    /// in a round: an incast by load.
+    pub each: PoissonEach,
+    /// Added to each start, uniform from 0 up to this; by default 0 for single flows, and in rounds the time of 1500 B at the
+    /// source's port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Time>,
     /// When the process begins: the first flow starts one gap later.
     pub start: Time,
     /// No flow starts after it: ends the flows in place of a number, or before that number is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps"))]
     pub until: Option<Time>,
+}
+
+/// The flows that each arrival of a Poisson process starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoissonEach {
+    /// One flow.
+    #[default]
+    Flow,
+    /// All flows of a round of the matrix.
+    Round,
 }
 
 impl Process for Poisson {
@@ -78,6 +97,13 @@ impl Process for Poisson {
         self.of
     }
 
+    fn order(&self) -> Order {
+        match self.each {
+            PoissonEach::Flow => Order::Singly,
+            PoissonEach::Round => Order::Rounds,
+        }
+    }
+
     fn goes_on(&self) -> bool {
         true
     }
@@ -99,15 +125,31 @@ impl Process for Poisson {
         Some(self.until?.saturating_sub(self.start).seconds() * self.rate(full).unwrap_or(0.0))
     }
 
-    fn starts(&self, full: f64, _round: u64, mut stream: Stream) -> Box<dyn Iterator<Item = Time> + '_> {
+    fn starts(&self, full: f64, round: u64, mut stream: Stream) -> Box<dyn Iterator<Item = Time> + '_> {
         let rate = self.rate(full).expect("checked: load or rate is given");
-        let mean = SECOND as f64 / rate;
+        let together = self.together(round);
+        let mean = together as f64 * SECOND as f64 / rate;
         let mut at = self.start;
         let starts = std::iter::repeat_with(move || {
             at = at.saturating_add(Time(stream.exponential(mean).round() as u64));
             at
         });
         let until = self.until.unwrap_or(Time::NEVER);
-        Box::new(starts.take_while(move |start| *start <= until))
+        let starts = starts.take_while(move |start| *start <= until);
+        Box::new(starts.flat_map(move |start| std::iter::repeat_n(start, together as usize)))
+    }
+
+    fn together(&self, round: u64) -> u64 {
+        match self.each {
+            PoissonEach::Flow => 1,
+            PoissonEach::Round => round.max(1),
+        }
+    }
+
+    fn jitter(&self) -> Jitter {
+        match (self.jitter, self.each) {
+            (None, PoissonEach::Flow) => Jitter::None,
+            (jitter, _) => jitter.into(),
+        }
     }
 }

@@ -53,6 +53,16 @@ pub trait Pattern {
         None
     }
 
+    /// The field by which each round draws all of its hosts anew, if it does: then its flows belong together.
+    fn drawn_by_round(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Flows of a round that one host receives, if each round has one receiver.
+    fn fan_in(&self) -> Option<u64> {
+        None
+    }
+
     /// Number of flows in a round of so many sources: those that start together by default.
     fn round(&self, sources: u64, hosts: u32) -> u64;
 

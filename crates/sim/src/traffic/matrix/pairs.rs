@@ -7,13 +7,14 @@ use super::{Order, PairIterator, Pattern};
 use crate::ids::NodeId;
 use crate::problem::{PROBLEMS_MAX, Problem};
 use crate::random::Stream;
+use crate::traffic::hosts::Host;
 
-/// A list of [source, destination], each a host; one that is listed twice has two flows in a round.
+/// A list of [source, destination], each a host by number or name; one that is listed twice has two flows in a round.
 ///
 /// A round goes through the list in its order; Poisson arrivals draw from it uniformly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [[[0, 5], [1, 5]]]))]
-pub struct Pairs(#[schemars(length(min = 1))] pub Vec<(u32, u32)>);
+pub struct Pairs(#[schemars(with = "Vec<(Host, Host)>", length(min = 1))] pub Vec<(u32, u32)>);
 
 impl Pattern for Pairs {
     fn problems(&self, hosts: u32) -> Vec<Problem> {

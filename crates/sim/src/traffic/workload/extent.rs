@@ -46,11 +46,10 @@ pub(super) fn of_product(
     scope: &Scope,
     expected: Option<f64>,
 ) -> (Extent, Option<Problem>) {
-    let among = if product.among_sources { scope.ranks.len() as u32 } else { scope.hosts };
     let paired = product.matrix.base().and_then(scope.known);
     let behind = product.arrivals.behind().filter(|behind| behind.flow_by_flow);
     let one_each = behind.and_then(|behind| (scope.known)(behind.entry));
-    let own_round = || product.matrix.round(scope.ranks.len() as u64, among);
+    let own_round = || product.round(scope.ranks.len(), scope.hosts);
     let round = paired.map_or_else(own_round, |base| base.flows);
     let natural = one_each.map(|base| base.flows).or_else(|| product.arrivals.flows(round));
     let bases: Vec<Extent> = one_each.into_iter().chain(paired).collect();

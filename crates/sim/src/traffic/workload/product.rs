@@ -47,6 +47,12 @@ impl Product {
         ports.sum(&self.loaded(name, ranks, hosts))
     }
 
+    /// Number of flows in a round of its matrix, if that many hosts send.
+    pub fn round(&self, sources: usize, hosts: u32) -> u64 {
+        let among = if self.among_sources { sources as u32 } else { hosts };
+        self.matrix.round(sources as u64, among)
+    }
+
     /// Problems of the hosts that take part.
     fn hosts_problems(&self, entry: &Demand, hosts: u32) -> Vec<Problem> {
         let mut problems = Vec::new();
@@ -88,6 +94,15 @@ impl Product {
             let path = format!("arrivals.{arrivals}.load");
             problems.push(Problem::new(path, format!("cannot be met: {why}; give rate")));
         }
+        if let Some(field) = self.matrix.drawn_by_round()
+            && (!self.known_before() || self.arrivals.order() == Order::Singly)
+        {
+            let matrix = self.matrix.name();
+            let what =
+                format!("\"random\" is drawn for each round, and arrivals.{arrivals} starts flow by flow");
+            let hint = "say arrivals.poisson.each = \"round\", or arrivals.periodic".to_string();
+            problems.push(Problem::new(format!("matrix.{matrix}.{field}"), what).with_hint(Some(hint)));
+        }
         if !self.known_before() && self.sizes.most().is_some() {
             let what = format!("has a size for each flow drawn in advance; arrivals.{arrivals} has none");
             problems.push(Problem::new(format!("sizes.{sizes}"), what));
@@ -127,6 +142,18 @@ impl Product {
         }
     }
 
+    /// The most that is added to the start of a flow.
+    pub fn longest_jitter(&self, ports: &HostPorts) -> Time {
+        match self.arrivals.jitter() {
+            Jitter::None => Time::ZERO,
+            Jitter::OnePacket => {
+                let packets = ports.fastest.iter().map(|rate| rate.transmission(JITTER_PACKET));
+                packets.max().unwrap_or_default()
+            }
+            Jitter::UpTo(most) => most,
+        }
+    }
+
     /// Writes at most so many flows; the jitter of each that waits for others.
     fn write_flows(
         &self,
@@ -154,16 +181,28 @@ impl Product {
         waiting
     }
 
-    /// The load that it offers at a rate, and that of the flows drawn.
-    fn load(&self, (rate, capacity): (Option<f64>, f64), drawn: &[Flow], window: &Window) -> Load {
+    /// Mean square of the bytes that so many flows have together, over their number: of single flows that of a size.
+    pub fn mean_square(&self, together: u64) -> f64 {
+        let mean = self.sizes.mean();
+        self.sizes.mean_square() + (together - 1) as f64 * mean * mean
+    }
+
+    /// The load that it offers at a rate, and that of the flows drawn, of which so many start together.
+    fn load(
+        &self,
+        (rate, capacity): (Option<f64>, f64),
+        together: u64,
+        drawn: &[Flow],
+        window: &Window,
+    ) -> Load {
         let full = self.full(capacity);
         let offered = rate.filter(|_| full > 0.0 && self.matrix.base().is_none());
         Load {
             offered: offered.map(|rate| rate / full),
             bps: offered.map(|rate| 8.0 * rate * self.sizes.mean()),
-            realised: offered.and_then(|_| realised_load(drawn, capacity, window)),
+            realised: offered.and_then(|_| realised_load(drawn, together, capacity, window)),
             capacity,
-            variance: 64.0 * rate.unwrap_or(0.0) * self.sizes.mean_square(),
+            variance: 64.0 * rate.unwrap_or(0.0) * self.mean_square(together),
         }
     }
 }
@@ -223,14 +262,14 @@ impl Workload for Product {
         let full = self.full(capacity);
         let rate = self.arrivals.rate(full);
         let (Extent { round, most, .. }, _) = out.extent(self, &ranks);
-        let order = if rate.is_some() { Order::Singly } else { Order::Rounds };
-        let pairs = self.pairs(&ranks, &places, order, out);
+        let pairs = self.pairs(&ranks, &places, self.arrivals.order(), out);
         if !self.known_before() {
             return out.chains(self, pairs.take(round as usize));
         }
         let starts = self.arrivals.starts(full, round, out.stream(Purpose::Arrivals));
         let jitters = self.write_flows(starts, pairs, most, out);
-        out.load(self.load((rate, capacity), out.own(), out.window()));
+        let together = self.arrivals.together(round);
+        out.load(self.load((rate, capacity), together, out.own(), out.window()));
         if self.arrivals.waits() {
             let own = Own { entry: out.index(), round, flows: out.own().len() as u64, jitters };
             self.arrivals.write(&own, out);
@@ -278,15 +317,16 @@ impl Workload for Product {
     }
 }
 
-/// Bytes of the flows that start in the window over its length, or of all flows but the last from the first start to the
-/// last; over the capacity in bits per second.
-fn realised_load(flows: &[Flow], capacity: f64, window: &Window) -> Option<f64> {
+/// Bytes of the flows that start in the window over its length, or of all flows but those of the last arrival from the first
+/// start to the last; over the capacity in bits per second.
+fn realised_load(flows: &[Flow], together: u64, capacity: f64, window: &Window) -> Option<f64> {
     if window.ends() {
         let own = flows.iter().filter(|flow| window.has(flow.start));
         let bits: f64 = own.map(|flow| 8.0 * flow.size as f64).sum();
         return Some(bits / window.until.saturating_sub(window.from).seconds() / capacity);
     }
-    let (last, others) = flows.split_last()?;
+    let last = flows.last()?;
+    let others = &flows[..(flows.len() - 1) / together as usize * together as usize];
     let span = last.start.saturating_sub(others.first()?.start).seconds();
     let bits: f64 = others.iter().map(|flow| 8.0 * flow.size as f64).sum();
     (span > 0.0).then(|| bits / span / capacity)

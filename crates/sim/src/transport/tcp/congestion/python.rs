@@ -30,6 +30,10 @@ pub struct PythonControl {
     /// attribute.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub proportional_reduction: bool,
+    /// Whether the receiver acknowledges each segment at once, whatever TCP's `delayed_ack` is, so that round trips are those of
+    /// the network. Absent: the class's attribute.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub acknowledges_each_segment: bool,
     #[serde(skip)]
     prototype: Bound<dyn Prototype>,
 }
@@ -44,6 +48,10 @@ impl PythonControl {
 impl Settings for PythonControl {
     fn echo(&self) -> Option<Echo> {
         self.echo
+    }
+
+    fn acknowledges_each_segment(&self) -> bool {
+        self.acknowledges_each_segment
     }
 
     fn reduces_in_proportion(&self) -> bool {
