@@ -1,5 +1,6 @@
 """Columns without names are told or refused, never guessed; tables with names; options that apply to nothing."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -339,3 +340,22 @@ def test_the_page_has_names_of_the_table_and_of_nothing_else():
     assert shown - {"--packet-bytes"} <= known
     for names in columns.NAMES[columns.FLOWS].values():
         assert names[0] in shown
+
+
+def test_hosts_go_by_their_names_in_a_list_of_cables_or_in_a_scenario(read, tmp_path):
+    cables = "a,b,rate,delay\nsrv1,leaf,10Gbps,1us\nsrv2,leaf,10Gbps,1us\nsrv3,leaf,10Gbps,1us\n"
+    named = "src,dst,bytes,start_us\nsrv1,srv3,3000,12.5\nsrv2,srv1,50000,20\n"
+    beside = read({"links.csv": cables, "flows.csv": named}, hosts="leaves")
+    assert flows(beside) == [(0, 2, 3000, 12_500_000), (1, 0, 50000, 20_000_000)]
+    (tmp_path / "net.json").write_text(json.dumps(read({"links.csv": cables}, hosts="leaves").scenario))
+    of_scenario = read({"flows.csv": named}, topology=str(tmp_path / "net.json"))
+    assert flows(of_scenario) == flows(beside)
+    assert of_scenario.scenario["topology"] == beside.scenario["topology"]
+    with pytest.raises(
+        UserError, match='line 2: src is "srv1"; names need their network: give a list of cables'
+    ):
+        read({"flows.csv": named}, topology="single-switch")
+    with pytest.raises(
+        UserError, match='line 2: dst is "srv9", which is no host of the topology, such as srv1'
+    ):
+        read({"flows.csv": named.replace("srv3", "srv9")}, topology=str(tmp_path / "net.json"))

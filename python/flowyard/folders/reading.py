@@ -117,6 +117,8 @@ def as_text(path: str | PathLike[str]) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
+# A text whose first line that is no comment is "key: value", "key:" or a mark of YAML.
+_YAML = re.compile(r"(?:[ \t\r]*(?:#.*)?\n)*(?:---\s*\n|- |[\w.-]+:(?:[ \t]|\r?\n))")
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 
@@ -168,6 +170,8 @@ def _parse(
     except RecursionError:
         raise UserError(f"{name}: {_too_deep('')}") from None
     except wrong as error:
+        if language == "TOML" and _YAML.match(content):
+            raise UserError(f"{name}: this looks like YAML; write it in TOML, such as replicas = 5") from None
         raise UserError(f"{name}: not {language}: {error}{_unquoted(content, str(error))}") from None
     except ValueError as error:
         # Python refuses to read what has more than 4,300 digits.

@@ -104,6 +104,9 @@ def _host(source: Source, row: tables.Row, role: str, reading: Reading) -> int:
         raise source.wrong(
             row[0], f"{role} is {shown(word)}, which is no host of the topology, such as {some}"
         )
+    if word and not reading.by_name and not word[0].isdecimal() and word[0] not in "+-.":
+        what = "names need their network: give a list of cables, too, or --topology SCENARIO"
+        raise source.wrong(row[0], f"{role} is {shown(word)}; {what}")
     return node(source, row[0], role, word, reading.host_of)
 
 

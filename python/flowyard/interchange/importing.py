@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 BY_HOSTS = SINGLE_SWITCH, FAT_TREE = "single-switch", "fat-tree"
 # When htsim ends.
 UNTIL = "1ms"
+# Idle time, in ps, below which it is a part of the traffic.
+IDLE = 10**9
 
 
 @dataclass(frozen=True)
@@ -235,7 +237,7 @@ class _Import:
         return Imported(scenario, {source.name: name for source, name in self.files}, self.facts, self.notes)
 
     def measure(self, flows: Traffic, scenario: dict[str, Any]) -> None:
-        """Leaves out of results the time before the first flow, if that is longer than the time of all starts.
+        """Leaves out of results the time before the first flow, if it is long, and longer than that of all starts.
 
         HPCC's flows start at 2 s.
         """
@@ -243,7 +245,7 @@ class _Import:
         first, waits = min(starts, default=0), any(entry.triggers.starts for entry in flows.entries)
         run = scenario.get("run", {})
         stops = "until" in run and quantity(run["until"], TIME_UNITS) <= first
-        if waits or stops or first <= max(starts, default=0) - first:
+        if waits or stops or first < IDLE or first <= max(starts, default=0) - first:
             return
         scenario["run"] = {**run, "measure": {"from": time_text(first), "until": "end"}}
         self.notes.append(
@@ -405,11 +407,20 @@ class _Import:
             start_unit=self.options.start_unit,
             packet_bytes=self.options.packet_bytes,
             host_of=host_of,
-            hosts=network.hosts if network else (),
+            hosts=network.hosts if network else self.named_hosts(),
             skip=skip,
             count=tables.counted(source),
         )
         return flow_table.read(source, reading, progress=progress)
+
+    def named_hosts(self) -> Sequence[str]:
+        """The hosts of the scenario that --topology names; none of a network that follows from the flows."""
+        asked = self.options.topology
+        if asked is None or asked in BY_HOSTS:
+            return ()
+        from flowyard.interchange import exporting
+
+        return exporting.fabric(exporting.with_traffic({"topology": _topology_of(asked)[0]})).hosts
 
     def topology(self, flows: Traffic, name: str) -> dict[str, Any]:
         """The network that --topology names for flows without one."""
@@ -429,7 +440,9 @@ class _Import:
                         f"--{key} {given}: the network is that of {asked}, with its own cables; "
                         f"--{key} goes with --topology {' or '.join(BY_HOSTS)}"
                     )
-            return self.taken(asked)
+            topology, path = _topology_of(asked)
+            self.notes.append(f"the network is that of {path}")
+            return topology
         if not flows.hosts:
             self.notes.append(f"{hosts} hosts, because the highest number of a node is {highest}")
         fields: dict[str, Any] = {"hosts": hosts} if asked == SINGLE_SWITCH else {"k": _arity(hosts)}
@@ -447,21 +460,6 @@ class _Import:
             fields[key] = (rate_text if key == "rate" else time_text)(base)
         self.facts["hosts"] = hosts
         return {asked: fields}
-
-    def taken(self, scenario: str) -> dict[str, Any]:
-        """The network of a scenario."""
-        from flowyard import scenarios
-
-        path = scenarios.find(scenario)
-        text = load(path).text
-        data = (reading.parse_json if path.suffix == ".json" else reading.parse_toml)(text, str(path))
-        topology = data.get("topology") if isinstance(data, dict) else None
-        if isinstance(topology, str):
-            topology = {topology: {}}
-        if not isinstance(topology, dict):
-            raise UserError(f"{path}: has no topology to take")
-        self.notes.append(f"the network is that of {path}")
-        return topology
 
     def faults(self, network: Network | None, flows: Traffic | None, traffic: Any) -> list[dict[str, Any]]:
         events = network.faults() if network else []
@@ -483,6 +481,21 @@ class _Import:
         self.facts |= {key: found[key] for key in ("mean_bytes", "dialect", "interpolation")}
         self.facts["points"] = len(found["points"])
         return {"sizes": {"cdf": {"points": [list(point) for point in found["points"]]}}}
+
+
+def _topology_of(scenario: str) -> tuple[dict[str, Any], Path]:
+    """The topology of a scenario, and its file."""
+    from flowyard import scenarios
+
+    path = scenarios.find(scenario)
+    text = load(path).text
+    data = (reading.parse_json if path.suffix == ".json" else reading.parse_toml)(text, str(path))
+    topology = data.get("topology") if isinstance(data, dict) else None
+    if isinstance(topology, str):
+        topology = {topology: {}}
+    if not isinstance(topology, dict):
+        raise UserError(f"{path}: has no topology to take")
+    return topology, path
 
 
 def _numbered(network: Network) -> dict[int, int]:
