@@ -128,5 +128,6 @@ def measuring(window: dict[str, Any]) -> str:
 def to_observe(needs: dict[str, int]) -> str:
     """Disk space and memory that observation will take."""
     rows = needs["sample_rows"]
-    samples = f"about {rows:,} rows of samples, " if rows else ""
+    # Two digits: a forecast has no more.
+    samples = f"about {float(f'{rows:.2g}'):,.0f} rows of samples, " if rows else ""
     return f"observing: {samples}about {room(needs['memory_bytes'])} of memory in all"
