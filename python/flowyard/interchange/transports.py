@@ -6,7 +6,8 @@ from flowyard.errors import UserError
 from flowyard.folders.reading import shown
 
 DEFAULT = "ndp"
-# HPCC's ns-3 code and its descendants run RDMA over lossless Ethernet: DCQCN is the nearest of their controls.
+# HPCC's ns-3 code and its descendants run RDMA over lossless Ethernet, by a control that a config.txt names: DCQCN is
+# the first of them.
 DEFAULT_OF_HPCC = "dcqcn"
 # Those whose connections may stay open for several messages.
 KEEPING = ("tcp", "mptcp", "parallel-tcp")
@@ -18,8 +19,8 @@ _NEAREST = {
     "eqds": "ndp, whose receiver's credits EQDS has taken up",
     "homa": "pfabric or ndp, which also serve short flows first or let receivers pull",
     "expresspass": "ndp, whose receivers pull",
-    "hpcc": "roce with congestion.dcqcn; HPCC's own control is not here",
-    "timely": "tcp with congestion.swift, the delay-based control that followed it",
+    "hpcc": "roce, with congestion.hpcc",
+    "timely": "roce, with congestion.timely",
     "udp": "datagram",
     "rack": "tcp",
 }
@@ -55,5 +56,5 @@ def default(files: Sequence[str]) -> str:
 def by_default(files: Sequence[str]) -> str:
     """The note of a scenario whose transport no option names."""
     found = default(files)
-    why = ", the nearest to what HPCC's ns-3 code runs" if found == DEFAULT_OF_HPCC else ""
+    why = ", a control of HPCC's ns-3 code (its config.txt names one)" if found == DEFAULT_OF_HPCC else ""
     return f"hosts run {found}{why}, which no file says: --transport changes it"
