@@ -60,7 +60,7 @@ fn many_mistakes_take_no_more_memory_than_few() {
         scenario("arrivals", json!({"times": {"at": starts}}))
     };
     let kinds: [(&str, &dyn Fn(usize) -> String); 5] = [
-        ("words for numbers", &pairs(json!([0, "b"]))),
+        ("names that no host has", &pairs(json!([0, "b"]))),
         ("hosts that are not there", &pairs(json!([0, 9]))),
         ("cables to no node", &cables("x")),
         ("cables from a node to itself", &cables("a")),

@@ -72,7 +72,7 @@ fn starts_of_a_round_differ_by_a_packet_at_most() {
         flowyard_sim::traffic::arrivals::Arrivals::from(Poisson {
             jitter: None,
             until: Some(Time::from_us(30_000)),
-            ..rounds_at(0.02)
+            ..rounds_at(0.5)
         }),
     ] {
         let incast = Incast { senders: 8, receiver: Receiver::Host(0) };
