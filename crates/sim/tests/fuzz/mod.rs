@@ -174,6 +174,7 @@ impl<'a> Draw<'a> {
             Some("bytes") if self.taste.is_some() => self.quantity::<Bytes>(schema, 50),
             Some("bytes") => self.quantity::<Bytes>(schema, 1_000),
             Some("rate") => self.quantity::<Rate>(schema, 1_000_000_000),
+            Some("host") => json!(format!("host {}", self.below(8))),
             _ => json!(self.one_of(&names)),
         }
     }

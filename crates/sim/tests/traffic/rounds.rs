@@ -77,7 +77,7 @@ fn starts_of_a_round_differ_by_a_packet_at_most() {
     ] {
         let incast = Incast { senders: 8, receiver: Receiver::Host(0) };
         let mut flows = draw(Demand { arrivals, ..entry("flows", load(0.1), incast) }, 9, 1);
-        assert!(flows.len() >= 80 && flows.len() % 8 == 0, "{}", flows.len());
+        assert!(flows.len() >= 80 && flows.len().is_multiple_of(8), "{}", flows.len());
         flows.sort_by_key(|flow| flow.start);
         let spread = |round: &[Flow]| (round[7].start - round[0].start).0;
         let spreads: Vec<u64> = flows.chunks(8).map(spread).collect();
