@@ -13,6 +13,7 @@ from flowyard.model import Model, Wrapped
 
 __all__ = [
     "D3",
+    "Adaptive",
     "After",
     "AfterEach",
     "Agent",
@@ -39,6 +40,7 @@ __all__ = [
     "Cdf",
     "Central",
     "Codel",
+    "Conga",
     "Congestion",
     "Connection",
     "ControlChannel",
@@ -61,6 +63,7 @@ __all__ = [
     "Deadlines",
     "Dialect",
     "Divide",
+    "Drill",
     "DropTail",
     "Dual",
     "Dumbbell",
@@ -74,6 +77,7 @@ __all__ = [
     "EstimateBacklog",
     "Estimates",
     "Events",
+    "Expiry",
     "Explicit",
     "Explicit2",
     "ExplicitCable",
@@ -102,6 +106,7 @@ __all__ = [
     "FrontBack",
     "FullAck",
     "Granted",
+    "Granularity",
     "Growth",
     "Halves",
     "Hedera",
@@ -127,11 +132,13 @@ __all__ = [
     "Late",
     "LateFlow",
     "LeafSpine",
+    "LetFlow",
     "Limit",
     "LimitBytes",
     "LimitFullPackets",
     "LimitPackets",
     "Line",
+    "LinkWeight",
     "List",
     "LoadOf",
     "Lognormal",
@@ -144,6 +151,7 @@ __all__ = [
     "MaxMinRates",
     "MeasureRule",
     "MeasureWindow",
+    "Method",
     "Milestone",
     "ModK",
     "Mode",
@@ -239,6 +247,7 @@ __all__ = [
     "Tcp",
     "ThreeTier",
     "Threshold",
+    "Tie",
     "Ties",
     "Timely",
     "Times",
@@ -257,6 +266,9 @@ __all__ = [
     "Via",
     "Vl2",
     "WebSearch",
+    "Weighted",
+    "Weights",
+    "WeightsLinks",
     "Window",
 ]
 
@@ -772,6 +784,155 @@ class Permuted(Model):
     """
 
     _tag = "permuted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighted(Model):
+    """Weighted per-flow ECMP, WCMP: a hash of the 5-tuple chooses among entries, of which a next hop has
+    as many as its weight.
+    """
+
+    _tag = "weighted"
+
+    weights: Weights = "capacity"
+    """The weights of next hops."""
+
+    entries: int = 256
+    """Most entries of a group of next hops in a switch's table; a group has one at least for each next
+    hop. Weights that need more are replaced by the ones within the bound that overload a next hop
+    least. At least 1, at most 4096.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkWeight(Model):
+    """The weight of a link, whatever the destination."""
+
+    link: Sequence[str]
+    """Names of the node that chooses and of the next one, as in links.parquet. Parallel links have this
+    weight each.
+    """
+
+    weight: int
+    """Entries of the link for each one of a link that is not listed. At least 1, at most 4096."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LetFlow(Model):
+    """LetFlow: each flowlet of a flow takes a uniformly random next hop at each switch, and may get the
+    same one again.
+    """
+
+    _tag = "letflow"
+
+    gap: str = "500us"
+    """A pause longer than this between two packets of a flow ends a flowlet. Shorter than the largest
+    difference of the paths' delays, and packets overtake others. A time, such as "10us", at least 1ns,
+    at most 10s.
+    """
+
+    expiry: Expiry = "exact"
+    """The end of a flowlet: an exact time, or a bit as in CONGA's switch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drill(Model):
+    """DRILL: each packet takes the shortest of some queues, at each switch that has a choice."""
+
+    _tag = "drill"
+
+    samples: int = 2
+    """Random next hops that are compared for each packet, all different: d of DRILL(d, m). At least 1, at
+    most 64.
+    """
+
+    memory: int = 1
+    """Best next hops of the last choice of the switch that are compared with them, before them: m of
+    DRILL(d, m). Those that do not lead to the packet's destination are left out. At most 64.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adaptive(Model):
+    """Adaptive routing: the best of all next hops by levels that switches compare; among equals a random
+    one.
+    """
+
+    _tag = "adaptive"
+
+    method: Method = "queue"
+    """The levels that are compared, in their order."""
+
+    granularity: Granularity = "packet"
+    """Whether each packet chooses, or a flow after a pause."""
+
+    gap: str = "10us"
+    """Under granularity "flow": after a longer pause of a flow, every other time, it moves to the best
+    next hop if that is better than its own. A time, such as "10us", at least 1ns, at most 10s.
+    """
+
+    levels: Sequence[float] = (
+        0.05,
+        0.1,
+        0.2,
+    )
+    """Shares of `limit` at which levels of queues begin: 0 below the first, 1 below the second, and so on."""
+
+    limit: str | Literal["derived"] = "derived"
+    """Bytes at a port to which `levels` refer. "derived": the limit of the queue of the switches' ports;
+    100 full packets if it has none. A size, such as "64KiB", at least 1B.
+    """
+
+    refresh: str = "100ns"
+    """Time after which the level of a port is read anew; between, choices use the old one. A time, such as
+    "10us", at least 0s, at most 1s.
+    """
+
+    window: str = "30us"
+    """Time over which the use of a port is averaged: the time constant of a discounting estimate. Levels
+    are 0 for an unused port, 1 below 15 %, 2 below 50 %, and 3. A time, such as "10us", at least 10ns,
+    at most 1s.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conga(Model):
+    """CONGA: each flowlet takes the uplink whose most used link to the destination's leaf is least used.
+    For leaves and spines.
+    """
+
+    _tag = "conga"
+
+    gap: str = "500us"
+    """A pause longer than this between two packets of a flow ends a flowlet. A time, such as "10us", at
+    least 1ns, at most 10s.
+    """
+
+    expiry: Expiry = "exact"
+    """The end of a flowlet: an exact time, or a bit as in CONGA's switch."""
+
+    dre_interval: str = "16us"
+    """Time from one reduction of the estimates of use to the next, T of the DRE. A time, such as "10us",
+    at least 1ns, at most 1s.
+    """
+
+    dre_weight: float = 0.1
+    """Share by which each reduces them, alpha of the DRE. Their time constant is interval / share. At
+    least 0.001, at most 0.999.
+    """
+
+    bits: int = 3
+    """Bits of a use in packets and tables, Q: with 3, use is rounded down to eighths of the link. At least
+    1, at most 8.
+    """
+
+    ageing: str = "10ms"
+    """Age at which the use of a path that a leaf has learnt counts as 0. A time, such as "10us", at least
+    1ns, at most 10s.
+    """
+
+    tie: Tie = "stay"
+    """The choice among uplinks that are equally used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3916,6 +4077,16 @@ class MeasureWindow(Model):
 
 
 @dataclass(frozen=True)
+class WeightsLinks(Wrapped):
+    """Those of the links listed; all others have weight 1."""
+
+    _tag = "links"
+
+    value: Sequence[LinkWeight]
+    """The value."""
+
+
+@dataclass(frozen=True)
 class List(Wrapped):
     """Sizes in bytes, as whole numbers: the first flow takes the first, and so on.
 
@@ -4130,6 +4301,11 @@ Balancer = (
     | PerFlow
     | PerPacket
     | Permuted
+    | Weighted
+    | LetFlow
+    | Drill
+    | Adaptive
+    | Conga
     | Granted
     | PythonBalancer
     | Nix
@@ -4142,6 +4318,11 @@ Balancer = (
         "per-flow",
         "per-packet",
         "permuted",
+        "weighted",
+        "letflow",
+        "drill",
+        "adaptive",
+        "conga",
         "granted",
         "nix",
         "dual",
@@ -4150,6 +4331,29 @@ Balancer = (
         "explicit",
     ]
 )
+
+# The weights of next hops.
+Weights = WeightsLinks | Literal["capacity"]
+
+# The end of a flowlet.
+Expiry = Literal["exact", "age-bit"]
+
+# Levels of ports in the order in which they are compared.
+Method = Literal[
+    "queue",
+    "bandwidth",
+    "pause",
+    "pause-queue",
+    "pause-bandwidth",
+    "queue-bandwidth",
+    "pause-queue-bandwidth",
+]
+
+# The unit of a choice.
+Granularity = Literal["packet", "flow"]
+
+# The choice of a new flowlet among the best uplinks.
+Tie = Literal["stay", "random"]
 
 # The way in which a source finds a shortest path.
 Search = Literal["uniform", "first", "shuffled"]
