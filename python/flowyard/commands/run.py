@@ -118,14 +118,15 @@ def _replicas(arguments: argparse.Namespace, path: Path) -> int:
 def _compare(arguments: argparse.Namespace, path: Path) -> int:
     """Runs missing runs of a comparison, prints them side by side and writes their report."""
     from flowyard import sweeps
-    from flowyard.errors import NO_PROTOTYPES, UserError
+    from flowyard.errors import UserError
     from flowyard.report.sweep import page, side_by_side
     from flowyard.sweeps.command import complain, exit_code
     from flowyard.sweeps.comparison import comparison
     from flowyard.terminal import folding
 
     if arguments.prototype:
-        raise UserError(f"--compare: {NO_PROTOTYPES}")
+        why = 'prototypes are run by a sweep, whose file names them: prototypes = ["FILE.py"]'
+        raise UserError(f"--compare: {why}")
     fields = dict(arguments.compare)
     if len(fields) < len(arguments.compare):
         raise UserError("--compare: a field is given twice; give all its values at once")
