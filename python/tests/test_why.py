@@ -99,6 +99,7 @@ def test_parts_add_up_for_every_flow(name, fields):
         "observe": {"events": {}},
     }
     run = fy.run(scenario)
+    assert run.events is not None
     events, links = run.events.to_polars(), run.links.to_polars()
     flows = run.flows.to_polars()
     assert flows["fct_ps"].null_count() == 0
