@@ -78,7 +78,7 @@ impl Estimate {
         });
         let events = observe.events.as_ref().zip(recorders.recorder.as_ref());
         let recorded = events.map_or(0, |(wanted, recorder)| {
-            let rows = (asked.packet_hops as f64 * EVENTS_A_HOP * recorder.share()) as u64;
+            let rows = (asked.packet_hops * EVENTS_A_HOP * recorder.share()) as u64;
             rows.min(wanted.rows_limit) * events::ROW_BYTES
         });
         let packet_bytes = PACKET_BYTES + if setup.has_records() { RECORD_BYTES } else { 0 };

@@ -40,7 +40,7 @@ pub struct Events {
     /// Events until this instant, itself included. Absent: until the end of the measuring window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
-    /// At most so many rows, the first ones; run.json then records from when on rows are missing. A row takes 72 bytes of
+    /// At most so many rows, the first ones; run.json then records from when on rows are missing. A row takes 56 bytes of
     /// memory.
     #[schemars(range(max = 1_000_000_000))]
     pub rows_limit: u64,
@@ -178,7 +178,7 @@ fn detail(point: &Point) -> u32 {
 }
 
 /// Bytes of a row in memory.
-pub const ROW_BYTES: u64 = 72;
+pub const ROW_BYTES: u64 = 56;
 
 /// Records events.
 pub struct Recorder {
