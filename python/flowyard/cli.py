@@ -112,7 +112,8 @@ def on_one_screen(message: str) -> str:
                 columns,
                 subsequent_indent=indent + "    ",
                 break_on_hyphens=False,
-                break_long_words=False,
+                # In a narrower terminal long words are the terminal's to break.
+                break_long_words=columns == COLUMNS,
                 drop_whitespace=True,
             )
             if len(line) > columns

@@ -206,7 +206,7 @@ def recipes(kept: Path) -> dict[str, Recipe]:
         )
     run, swept = _tree(kept / "run", "run"), _tree(kept / "swept", "swept")
     found["kept run"] = Recipe(
-        run, ["report run -o r.html", "report run run -o r.html", "report run --json", "show run"]
+        run, ["report run -o r.html", "report run run -o r.html", "report run --json", "show run", "why run"]
     )
     found["kept run.json"] = Recipe(run, ["report run -o r.html", "show run", "show ."], ["run/run.json"])
     found["kept run and a peer"] = Recipe(

@@ -155,6 +155,7 @@ def test_snippets_are_found() -> None:
     assert found.count("measuring.md") >= 6
     assert [parameters.id for parameters in PYTHON] == [
         "networks-and-traffic.md",
+        "results.md",
         "slotted.md",
         "sweeps.md",
         "theory.md",

@@ -86,7 +86,7 @@ CHANGES = [
     ("MP-E5.6.a", "ratios", {"m": 4, "n": 3, "scheme": "Dual", "level": 2}, "perfsw", 1),
     ("MP-F5.1.a", "curves", {"m": 16, "scheme": "DNVR"}, "ratio", 1),
     ("MP-F5.1.b", "curves", {"m": 8, "scheme": "NR"}, "ratio", 1),
-    ("MP-T5.45.c", "delays", {"delay": "500 us per link"}, "rtt_ms", 0.1),
+    ("MP-T5.45.c", "delays", {"delay": "500 us a link"}, "rtt_ms", 0.1),
     ("MP-T5.45.d", "samples", {"table": "table 5.5"}, "follows_kb", 10),
     ("MP-K3", "busiest", {"pattern": "3 Senders"}, "flows", 1),
     ("MP-K3", "busiest", {"pattern": "7 Senders"}, "wanted_bytes_per_s", -250e6),

@@ -47,7 +47,7 @@ def compare(
         directory: A new folder, or that of an earlier call, which goes on.
         set: Fields to change in every run; those of a transport, such as transport.tcp.preset, in runs that have it.
         replicas: Repetitions with other random streams.
-        workers: Runs at a time; default one a processor.
+        workers: Simultaneous runs; default one per processor.
 
     Raises:
         ScenarioError: The scenario cannot be run, or not with one of the transports.
