@@ -4036,7 +4036,7 @@ class Events(Model):
 
     rows_limit: int = 10000000
     """At most so many rows, the first ones; run.json then records from when on rows are missing. A row
-    takes 72 bytes of memory. At most 1000000000.
+    takes 56 bytes of memory. At most 1000000000.
     """
 
 

@@ -1,13 +1,12 @@
 """Our own figures on PEQ, which check no claim: that they are made, and that their tables are right."""
 
-import io
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from flowyard import slotted
-from flowyard.papers import catalogue, running
+from flowyard.papers import catalogue, page_tables, running
 from flowyard.papers.figure import Scale
 from flowyard.slotted.measures import measure
 from flowyard_papers.peq import weights, when
