@@ -23,7 +23,7 @@ FILES = {
     "import": ("import sizes.txt -o {}", "new.toml", "refused"),
     "export": ("export small.toml --to htsim-cm -o {}", "new.cm", "refused"),
     "compare": ("compare run fct.txt -o {}", "page.html", "replaced"),
-    "show": ("show run --csv flows -o {}", "flows.csv", "replaced"),
+    "show": ("show run -o {}", "flows.csv", "refused"),
     "bench": ("bench --write {}", "page.md", "untried"),
 }
 # Verbs that write a folder.
