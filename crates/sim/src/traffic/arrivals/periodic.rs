@@ -36,7 +36,8 @@ impl Process for Periodic {
         if span.and_then(|span| span.checked_add(self.start.0)).is_some() {
             return Vec::new();
         }
-        let what = format!("{} starts {} apart reach beyond the longest time of a run", self.rounds, self.every);
+        let what =
+            format!("{} starts {} apart reach beyond the longest time of a run", self.rounds, self.every);
         vec![Problem::new("rounds", what)]
     }
 

@@ -4,11 +4,11 @@
 //! A member has a configuration and a `Model`, its state for one flow. Adding one is its file and its line in the list
 //! below.
 
+use crate::derived::{Longest, Values};
 pub use crate::engine::contract::telemetry::Telemetry;
 use crate::problem::Problem;
 use crate::register::{dispatch, register};
 pub use crate::transport::ack::Ack;
-use crate::derived::{Longest, Values};
 use crate::units::{Rate, SECOND, Time};
 
 /// One list: configuration and model of each control.
