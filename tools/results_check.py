@@ -37,6 +37,8 @@ from flowyard.terminal.exits import BAD_INPUT, COMPLETE, FAILED, INTERRUPTED
 
 # Differences of a figure that are shown.
 SHOWN = 5
+# Sums of numbers of usual size are rounded by less.
+NOTHING = 1e-13
 WHOLE = re.compile(r"[+-]?\d+")
 
 
@@ -198,7 +200,8 @@ def _rows(path: Path) -> list[list[str]]:
 def same(old: str, new: str) -> bool:
     """Whether two cells are the same: texts and whole numbers to the letter, fractions to the digits written.
 
-    One unit of the last digit is let through: it is rounded, and sums in another order differ far behind it.
+    One unit of the last digit is let through: it is rounded, and sums in another order differ far behind it. So are
+    numbers within NOTHING of 0, such as the interval of equal values: rounding is all that they consist of.
     """
     if old == new:
         return True
@@ -209,7 +212,9 @@ def same(old: str, new: str) -> bool:
     except ValueError:
         return False
     larger = max(abs(a), abs(b))
-    if not 0 < larger < math.inf:
+    if larger < NOTHING:
+        return True
+    if not larger < math.inf:
         return a == b
     unit = 10.0 ** (math.floor(math.log10(larger)) + 1 - running.DIGITS)
     return abs(a - b) < 1.5 * unit
