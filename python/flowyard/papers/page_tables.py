@@ -62,7 +62,7 @@ def failures(found: Sequence[tuple[Mapping[str, Any], str]]) -> list[str]:
 
 
 def _verdict(entry: Mapping[str, Any]) -> str:
-    """The verdict and the cause of a FAIL. What is open stands out."""
+    """The verdict and the cause of a FAIL. Open ones stand out."""
     said = f"**{marked(entry)}**" if entry.get("fail") == OPEN else marked(entry)
     return f"{said}; cause: {entry['cause']}" if "cause" in entry else said
 

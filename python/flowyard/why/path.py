@@ -52,7 +52,7 @@ class Chain:
 
     Args:
         packets: Its packets, in the order in which they were made.
-        timers: Time, row and owner ("sender" or "receiver") of the timers that were due.
+        timers: Time and owner ("sender" or "receiver") of the timers that were due.
         rates: Rate of each link in bit/s, by number.
         start_ps: When the flow started.
     """
@@ -60,12 +60,15 @@ class Chain:
     def __init__(
         self,
         packets: Sequence[Packet],
-        timers: Sequence[tuple[int, int, str]],
+        timers: Sequence[tuple[int, str]],
         rates: Mapping[int, int],
         start_ps: int,
     ) -> None:
         self._packets = packets
-        self._timers = timers
+        # Rows ascend, so that the packets before one are found by bisection.
+        self._made_rows = [packet.made_row for packet in packets]
+        self._due = set(timers)
+        self._first_loss = min((packet.made_row for packet in packets if packet.dropped), default=None)
         self._rates = rates
         self._start_ps = start_ps
         ended = [packet for packet in packets if packet.end]
@@ -151,7 +154,7 @@ class Chain:
         if not (packet.forward and packet.hops):
             return None
         link = packet.hops[0].link
-        place = bisect_left([made.made_row for made in self._packets], packet.made_row)
+        place = bisect_left(self._made_rows, packet.made_row)
         for earlier in reversed(self._packets[max(0, place - 64) : place]):
             first = earlier.hops[0] if earlier.hops else None
             if first and first.link == link and first.started_ps is not None:
@@ -168,14 +171,13 @@ class Chain:
 
     def _waited(self, packet: Packet, arrival: Packet | None) -> _Cause:
         """A packet that a timer made, or a cause that its events do not show: the span since the event before."""
-        earlier = [
+        place = bisect_left(self._made_rows, packet.made_row)
+        before = (
             made
-            for made in self._packets
-            if made.forward is packet.forward
-            and made.made_row < packet.made_row
-            and made.made_ps < packet.made_ps
-        ]
-        made = earlier[-1] if earlier else None
+            for made in reversed(self._packets[:place])
+            if made.forward is packet.forward and made.made_ps < packet.made_ps
+        )
+        made = next(before, None)
         came = _end(arrival) if arrival else (-1, -1)
         since = max(came[0], made.made_ps if made else self._start_ps, self._start_ps)
         parts = (Part(self._wait(packet), since, packet.made_ps),)
@@ -185,13 +187,11 @@ class Chain:
 
     def _wait(self, packet: Packet) -> str:
         """The name of a wait at a host."""
-        owner = "sender" if packet.forward else "receiver"
-        due = any(time == packet.made_ps and of == owner for time, _, of in self._timers)
         if not packet.forward:
             return RECEIVER
-        if not due:
+        if (packet.made_ps, "sender") not in self._due:
             return SENDER
-        lost = any(earlier.dropped for earlier in self._packets if earlier.made_row < packet.made_row)
+        lost = self._first_loss is not None and self._first_loss < packet.made_row
         return TIMEOUT if packet.repeats or (lost and not packet.data) else PACING
 
 
@@ -208,10 +208,6 @@ def totals(parts: Sequence[Part]) -> dict[str, int]:
     return {name: time for name, time in sums.items() if time}
 
 
-def timers(events: Sequence[Mapping[str, Any]]) -> list[tuple[int, int, str]]:
-    """Time, row and owner of the timers that were due."""
-    return [
-        (event["time_ps"], row, event["detail"])
-        for row, event in enumerate(events)
-        if event["kind"] == "timer"
-    ]
+def timers(events: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
+    """Time and owner of the timers that were due."""
+    return [(event["time_ps"], event["detail"]) for event in events if event["kind"] == "timer"]
