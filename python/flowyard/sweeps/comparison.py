@@ -3,7 +3,8 @@
     values by field -> Compared (its axes) -> Plan -> the runs of a sweep, whose page shows them side by side
 
 A transport takes the place of the scenario's own. A queue, balancer, agent or controller of the kind that the
-scenario's own transport recommends goes with it: another transport has those that it recommends itself. Anything else stays for all runs, but where a run could not be with it.
+scenario's own transport recommends goes with it: another transport has those that it recommends itself. Anything else
+stays for all runs, but where a run could not be with it.
 """
 
 import copy
