@@ -98,7 +98,8 @@ test-rust:
 	cargo test --locked --quiet --release -p flowyard-tables -p flowyard-yardstick -p flowyard-python
 
 test-python: .venv/.dev setup
-	$(BIN)/python -m pytest --quiet -r s --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --quiet -r s --numprocesses=auto --dist=loadfile --no-loadscope-reorder \
+		--durations=20 --durations-min=1
 
 fuzz: .venv/.dev setup ## Fuzz the parsers and random runs for FUZZ_MINUTES (10), with random seeds
 	tools/fuzz.sh $(FUZZ_MINUTES)
