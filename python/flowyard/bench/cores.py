@@ -19,7 +19,12 @@ from flowyard.bench.cases import CASES
 COUNTS = (2, 4, 8, 16, 32, 64)
 # By case the most cores: a larger case takes minutes for each number of them, and so do many parts of the web search,
 # whose windows are many and short.
-RUNS = {"ndp-permutation-k8": 64, "ndp-permutation-k16": 64, "ndp-permutation-k32": 32, "ndp-web-search-k8": 4}
+RUNS = {
+    "ndp-permutation-k8": 64,
+    "ndp-permutation-k16": 64,
+    "ndp-permutation-k32": 32,
+    "ndp-web-search-k8": 4,
+}
 BARRIERS = 200_000
 
 
