@@ -75,8 +75,11 @@ balancers! {
     per_flow::PerFlow = "per-flow",
     per_packet::PerPacket = "per-packet",
     permuted::Permuted = "permuted",
+    drb::Drb = "drb",
+    presto::Presto = "presto",
     weighted::Weighted = "weighted",
     letflow::LetFlow = "letflow",
+    flare::Flare = "flare",
     drill::Drill = "drill",
     adaptive::Adaptive = "adaptive",
     conga::Conga = "conga",
@@ -88,11 +91,14 @@ balancers! {
     dual::Dual = "dual",
     mod_k::ModK = "mod-k",
     valiant::Valiant = "valiant",
+    spain::Spain = "spain",
     explicit::Explicit = "explicit",
 }
 
 pub mod assigned;
+mod cells;
 mod flowlets;
+mod labels;
 
 /// Properties of a balancer's configuration that the check uses.
 pub trait Settings {
@@ -197,8 +203,11 @@ mod tests {
             ("per-flow", true, true),
             ("per-packet", false, true),
             ("permuted", false, true),
+            ("drb", false, true),
+            ("presto", false, true),
             ("weighted", true, true),
             ("letflow", false, true),
+            ("flare", false, true),
             ("drill", false, true),
             ("adaptive", false, true),
             ("conga", false, true),
@@ -207,6 +216,7 @@ mod tests {
             ("dual", true, true),
             ("mod-k", true, true),
             ("valiant", true, false),
+            ("spain", true, false),
         ] {
             let balancer = Balancer::deserialize(json!({ name: {} })).expect("a balancer");
             assert_eq!((balancer.one_path(), balancer.among_shortest()), (one, shortest), "{name}");

@@ -12,9 +12,10 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::rates::hedera::{Annealing, Flow, Hedera, HostPlace, Placement, estimate, first_fit};
+use super::rates::hedera::{Annealing, Detect, Flow, Hedera, HostPlace, Placement, estimate, first_fit};
 use super::rates::paths::Paths;
 use super::{Build, ControlChannel, Settings};
+use crate::advice::Unread;
 use crate::balancer::Balancer;
 use crate::balancer::granted::{self, Granted};
 use crate::engine::contract::controller::{
@@ -22,6 +23,7 @@ use crate::engine::contract::controller::{
 };
 use crate::ids::{NodeId, QueueId};
 use crate::problem::Problem;
+use crate::random::Stream;
 use crate::routing::{Ports, Routes, longest, most_paths};
 use crate::topology::Fabric;
 use crate::units::{Bytes, Rate, Time};
@@ -35,6 +37,9 @@ pub struct HederaPaths {
     /// The channel of orders; counters are read when the controller acts.
     pub control: ControlChannel,
 }
+
+/// Bytes of payload that count as a packet where packets are sampled.
+const SAMPLED_PACKET: u64 = 1460;
 
 /// More shortest paths between two hosts than that are no small search for each flow.
 const PATHS_MOST: u64 = 1024;
@@ -56,6 +61,16 @@ impl Settings for HederaPaths {
 
     fn channel(&self) -> Channel {
         self.control.channel(Time::ZERO)
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        let detect = self.scheduler.detect;
+        let by_bytes = matches!(detect, Detect::Sent | Detect::Backlog);
+        Unread::among([
+            ("scheduler.large", detect == Detect::Rate, "scheduler.detect = \"rate\""),
+            ("scheduler.threshold", by_bytes, "scheduler.detect = \"sent\" or \"backlog\""),
+            ("scheduler.probability", detect == Detect::Sample, "scheduler.detect = \"sample\""),
+        ])
     }
 
     fn reads_connections(&self) -> bool {
@@ -116,6 +131,8 @@ struct Seen {
     delivered: u64,
     /// The path that it has been given.
     label: Option<u32>,
+    /// Whether it has been found to be large, where that holds until its end.
+    large: bool,
 }
 
 /// The scheduler's state.
@@ -134,9 +151,9 @@ pub struct Model {
 }
 
 impl Model {
-    /// Reads a connection's counter: whether its flow has been large since the last look.
-    fn is_large(&mut self, flow: &OpenFlow, now: Time) -> bool {
-        let new = Seen { start: flow.start, delivered: 0, label: None };
+    /// Reads a connection's counter: whether its flow is large by now.
+    fn is_large(&mut self, flow: &OpenFlow, now: Time, stream: &mut Stream) -> bool {
+        let new = Seen { start: flow.start, delivered: 0, label: None, large: false };
         if self.seen.len() <= flow.id.index() {
             self.seen.resize(flow.id.index() + 1, Seen { start: Time::NEVER, ..new });
         }
@@ -145,8 +162,21 @@ impl Model {
             *seen = new;
         }
         let bytes = flow.delivered - std::mem::replace(&mut seen.delivered, flow.delivered);
-        let over = now - self.looked.max(flow.start).min(now);
-        over > Time::ZERO && bytes as f64 * 8.0 > self.config.large * self.rate.0 as f64 * over.seconds()
+        let Hedera { detect, large, threshold, probability, .. } = self.config;
+        let found = match detect {
+            Detect::Rate => {
+                let over = now - self.looked.max(flow.start).min(now);
+                return over > Time::ZERO && bytes as f64 * 8.0 > large * self.rate.0 as f64 * over.seconds();
+            }
+            Detect::Sent => flow.delivered >= threshold.0,
+            Detect::Backlog => flow.backlog >= threshold.0,
+            Detect::Sample => {
+                let packets = bytes.div_ceil(SAMPLED_PACKET);
+                packets > 0 && stream.unit() < 1.0 - (1.0 - probability).powf(packets as f64)
+            }
+        };
+        seen.large |= found;
+        seen.large
     }
 
     /// The paths of a flow: labels, and the links between switches by which these lead. Hosts' links fit by the estimate.
@@ -177,7 +207,8 @@ impl Controller for Model {
     fn act(&mut self, _reports: &[Report], cx: &mut ControlContext) {
         let now = cx.now;
         cx.wake_at(now + self.config.period);
-        let mut large: Vec<OpenFlow> = cx.flows().filter(|flow| self.is_large(flow, now)).collect();
+        let mut large: Vec<OpenFlow> = cx.flows().collect();
+        large.retain(|flow| self.is_large(flow, now, cx.chance));
         self.looked = now;
         // First come, first served.
         large.sort_by_key(|flow| (flow.start, flow.id));
@@ -279,6 +310,54 @@ mod tests {
             assert_eq!(placed(&mut model, &mut room, &[0.5, 0.09]), []);
             assert_eq!(placed(&mut model, &mut room, &[0.0, 0.11]), [ConnId(1)], "{placement:?}");
         }
+    }
+
+    /// Found by the threshold of 1 MB: the first flow, which has sent 0.9 of a period, in the second period; by bytes that wait, at
+    /// the first look. It is large until its end, but has its path already.
+    #[test]
+    fn a_flow_is_large_by_its_bytes() {
+        let found = |detect, shares: [f64; 2]| {
+            let (mut model, mut room) = scheduler(Placement::FirstFit, &[Time::ZERO; 2]);
+            (model.config.detect, model.config.threshold) = (detect, Bytes(1_200_000));
+            room.sizes(&[3_000_000, 1_000_000]);
+            let first = placed(&mut model, &mut room, &shares);
+            let large = |model: &Model| model.seen.iter().map(|seen| seen.large).collect::<Vec<bool>>();
+            let at_first = large(&model);
+            placed(&mut model, &mut room, &shares);
+            (first, at_first, large(&model))
+        };
+        let (none, one) = (vec![false, false], vec![true, false]);
+        assert_eq!(found(Detect::Sent, [0.9, 0.4]), (vec![], none, one.clone()));
+        assert_eq!(found(Detect::Backlog, [0.9, 0.4]), (vec![ConnId(0)], one.clone(), one));
+    }
+
+    /// LIT-LB-DEVOFLOW: until a sample finds a flow it has sent 1000 packets on average, of a geometric distribution; the mean of 400
+    /// flows is within three deviations of 50. Looks are ten packets apart.
+    #[test]
+    fn a_sample_finds_a_flow_after_a_thousand_packets() {
+        let (mut model, mut room) = scheduler(Placement::FirstFit, &[Time::ZERO; 1]);
+        model.config.detect = Detect::Sample;
+        let mut packets = 0;
+        for flow in 0..400 {
+            room.renew(ConnId(0), Time(flow));
+            let start = packets;
+            loop {
+                packets += 10;
+                let open = OpenFlow {
+                    id: ConnId(0),
+                    from: NodeId(0),
+                    to: NodeId(15),
+                    start: Time(flow),
+                    delivered: (packets - start) * SAMPLED_PACKET,
+                    backlog: 0,
+                };
+                if model.is_large(&open, Time::from_us(1), &mut room.chance) {
+                    break;
+                }
+            }
+        }
+        let mean = packets as f64 / 400.0;
+        assert!((mean - 1005.0).abs() < 150.0, "{mean}");
     }
 
     /// A flow that began in the period counts from its start: 6 % of a period in its last half are 12 %. A connection's slot that

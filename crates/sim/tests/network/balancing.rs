@@ -54,6 +54,52 @@ fn pauses_above_the_gap_end_flowlets() {
     assert!(packets.iter().all(|count| count.abs_diff(250) < 56), "{packets:?}");
 }
 
+/// A thousand packets over four spines: DRB sends each by the next of four paths. Presto's cells of 64,000 B are 42 packets: of 23
+/// whole cells and one of 34 packets three spines have six whole ones.
+#[test]
+fn cells_take_the_paths_in_turn() {
+    assert_eq!(paced("\"drb\""), [250; 4]);
+    let mut packets = paced("\"presto\"");
+    packets.sort_unstable();
+    assert_eq!(packets, [244, 252, 252, 252]);
+    // A packet that has no room in a cell is a cell of its own.
+    assert_eq!(paced("{ presto = { cell = \"100B\" } }"), [250; 4]);
+}
+
+/// LIT-LB-PRESTO-2: where one of two spines passes half as much on, weights 2 and 1 send two thirds by the other; without
+/// weights each gets a half. A source that has weights follows a rate that changes during the run.
+#[test]
+fn cells_have_weights() {
+    let share = |balancer: &str, faults: &str| {
+        let run = run(&format!(
+            r#"
+            transport.datagram = {{ pace = {{ rate = "1200Mbps" }} }}
+            routing.balancer = {balancer}
+            topology.leaf-spine = {{ leaves = 2, spines = 2, hosts = 1, rate = "10Gbps" }}
+            {faults}
+            [[traffic]]
+            name = "stream"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "1766400B"
+            "#
+        ));
+        [0, 1].map(|spine| run.link("leaf 0", &format!("spine {spine}"), "packets"))
+    };
+    let half = |at: &str| {
+        format!(
+            "faults.events = [{{ at = \"{at}\", target.link = [\"spine 1\", \"leaf 1\"], change.rate = \"5Gbps\" }}]"
+        )
+    };
+    let weighted = "{ drb = { weights = \"capacity\" } }";
+    assert_eq!(share("\"drb\"", &half("0s")), [600, 600]);
+    assert_eq!(share(weighted, ""), [600, 600]);
+    assert_eq!(share(weighted, &half("0s")), [800, 400]);
+    // Routing knows after 1 ms: 700 of the 1200 packets, one each 10 us, are sent by then, and two thirds of the others go by spine 0.
+    let [first, second] = share(weighted, &half("6ms"));
+    assert!(first.abs_diff(683) <= 2 && first + second == 1200, "{first} and {second}");
+}
+
 /// Packets of a flow that come 20 us later by one of two spines than by the other; how many are out of order.
 fn overtaken(gap: &str) -> u64 {
     let text = format!(
@@ -139,6 +185,11 @@ fn state_at_switches_is_the_same_in_parts() {
     const LEAVES: &str = "leaf-spine = { leaves = 4, spines = 2, hosts = 2, parallel = 2 }";
     for (balancer, topologies) in [
         ("{ letflow = { gap = \"20us\" } }", [TREE, BCUBE]),
+        ("{ flare = { gap = \"20us\", shares = \"rate\" } }", [TREE, BCUBE]),
+        ("{ drb = { weights = \"capacity\" } }", [TREE, BCUBE]),
+        ("{ presto = { cell = \"6KB\", order = \"reversed\" } }", [TREE, LEAVES]),
+        ("\"spain\"", [TREE, BCUBE]),
+        ("{ mod-k = { by = \"lid\" } }", [TREE, LEAVES]),
         ("\"weighted\"", [TREE, BCUBE]),
         ("\"drill\"", [TREE, BCUBE]),
         (

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::bytes;
 use super::paths::Paths;
 use crate::random::Stream;
-use crate::units::Time;
+use crate::units::{Bytes, Time};
 
 /// Hedera's scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,9 +19,17 @@ pub struct Hedera {
     /// Counters are read and flows placed this often (paper: 5 s).
     #[schemars(extend("x-minimum" = "1us"))]
     pub period: Time,
-    /// A flow is large, and is placed, when it sends more than this share of its host's link.
+    /// The sign by which a flow is found to be large: large flows alone are placed.
+    pub detect: Detect,
+    /// Under detect = "rate": a flow is large when it sends more than this share of its host's link.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub large: f64,
+    /// Under detect = "sent" and "backlog": bytes from which on a flow is large.
+    #[schemars(extend("x-minimum" = "1B"))]
+    pub threshold: Bytes,
+    /// Under detect = "sample": the probability with which a switch samples a packet.
+    #[schemars(range(min = 0.000001, max = 1.0))]
+    pub probability: f64,
     /// The placement of large flows on paths.
     pub placement: Placement,
     /// The temperature with which annealing begins; it falls by 1 with each step.
@@ -31,6 +39,22 @@ pub struct Hedera {
     /// temperature.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub caution: f64,
+}
+
+/// The sign by which a flow is found to be large, when the controller looks. But for the rate, a flow stays large until its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detect {
+    /// Its rate since the last look, by the counters of switches: Hedera.
+    #[default]
+    Rate,
+    /// Its delivered bytes reach `threshold`: the trigger of DevoFlow (Curtis et al., SIGCOMM 2011), 128 KB to 10 MB there.
+    Sent,
+    /// Its bytes that wait at the sender reach `threshold`, those in flight included: the host's mark of Mahout (Curtis, Kim and
+    /// Yalagandula, INFOCOM 2011), 100 KB there.
+    Backlog,
+    /// One of its packets has been sampled, each with `probability`: sFlow, 1/1000 in DevoFlow's comparison.
+    Sample,
 }
 
 /// The placement of large flows on paths.
@@ -49,7 +73,10 @@ impl Default for Hedera {
     fn default() -> Self {
         Hedera {
             period: Time::from_us(5_000_000),
+            detect: Detect::Rate,
             large: 0.1,
+            threshold: Bytes(100_000),
+            probability: 0.001,
             placement: Placement::Annealing,
             temperature: 1000,
             caution: 0.5,

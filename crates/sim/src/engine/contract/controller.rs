@@ -130,6 +130,8 @@ pub struct OpenFlow {
     pub start: Time,
     /// Payload that has reached the receiver.
     pub delivered: u64,
+    /// The rest of its payload.
+    pub backlog: u64,
 }
 
 /// An order of the controller.
@@ -210,6 +212,7 @@ impl ControlContext<'_> {
             to: conn.dst,
             start: conn.start,
             delivered: conn.receiver.delivered_bytes,
+            backlog: conn.size.saturating_sub(conn.receiver.delivered_bytes),
         };
         self.conns.iter().enumerate().filter(own).map(flow)
     }
@@ -249,7 +252,8 @@ pub mod tests {
         /// When it wants to act next.
         pub wake: Time,
         conns: Vec<Conn>,
-        chance: Stream,
+        /// Of the controller.
+        pub chance: Stream,
     }
 
     impl FakeRoom {
@@ -262,6 +266,11 @@ pub mod tests {
         /// A connection delivers so many bytes more.
         pub fn delivers(&mut self, id: ConnId, bytes: u64) {
             self.conns[id.index()].receiver.delivered_bytes += bytes;
+        }
+
+        /// The payload of each connection's flow.
+        pub fn sizes(&mut self, bytes: &[u64]) {
+            self.conns.iter_mut().zip(bytes).for_each(|(conn, bytes)| conn.size = *bytes);
         }
 
         /// Another flow takes a connection's slot, from that time on.

@@ -142,6 +142,8 @@ pub struct Trip<'a> {
     pub port: LinkId,
     /// The host that it is for.
     pub to: NodeId,
+    /// Bytes of the packet on the wire.
+    pub size: u32,
     /// All shortest paths as they are now.
     pub routes: &'a Routes,
     /// Where each link ends.

@@ -120,7 +120,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         };
         let Conn { transport, balancer, paths_at_source, class, .. } = *conn;
         let header = Header { class: header.class.max(class), ..header };
-        let chosen = if paths_at_source { self.choose_path(id, toward) } else { None };
+        let chosen = if paths_at_source { self.choose_path(id, toward, size) } else { None };
         let (label, path_flags) = chosen.map_or((label, path_flags), |path| (path.label, path.flags));
         Packet {
             created_at: self.net.now,
@@ -147,7 +147,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     fn next_path(&mut self, packet: &mut Packet) {
         let forward = packet.dst == self.net.conns[packet.conn.index()].dst;
         let toward = if forward { Toward::Receiver } else { Toward::Sender };
-        if let Some(path) = self.choose_path(packet.conn, toward) {
+        if let Some(path) = self.choose_path(packet.conn, toward, packet.size) {
             packet.label = path.label;
             packet.flags = packet.flags & !(flag::ROUTED | flag::BACKWARDS) | path.flags;
         }
@@ -289,12 +289,12 @@ impl<M: Members> Host for Cx<'_, '_, M> {
 impl<M: Members> Cx<'_, '_, M> {
     /// The path of the next packet of one end of a connection, if its source chooses one for each.
     #[inline(never)]
-    fn choose_path(&mut self, id: ConnId, toward: Toward) -> Option<Path> {
+    fn choose_path(&mut self, id: ConnId, toward: Toward, size: u32) -> Option<Path> {
         let Network { conns, balancers, routes, ends, .. } = &mut *self.net;
         let conn = &conns[id.index()];
         let forward = toward == Toward::Receiver;
         let (port, to) = if forward { (conn.sender.port, conn.dst) } else { (conn.receiver.port, conn.src) };
-        let trip = Trip { conn: conn.via, forward, port, to, routes, ends };
+        let trip = Trip { conn: conn.via, forward, port, to, size, routes, ends };
         balancers[conn.balancer as usize].next_path(trip)
     }
 
