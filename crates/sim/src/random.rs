@@ -54,6 +54,8 @@ pub enum Purpose {
     OnOff = 21,
     /// Deadlines of a traffic entry (entity: hash of the entry's name).
     Deadlines = 22,
+    /// New labels of a connection that changes its path (entity: flow).
+    Repath = 23,
     /// Gaps, sizes and deadlines of a server on the slotted link (entity: server).
     SlottedServer = 30,
     /// Sizes and deadlines of a set of flows on the slotted link (entity: set).

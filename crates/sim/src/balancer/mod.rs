@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 use self::assigned::Assigned;
 use crate::advice::Unread;
 use crate::derived::Values;
-use crate::engine::contract::path::{Choose, Hop, Look, Opening, Passage, Path, Tag, Trip};
+use crate::engine::contract::path::{
+    Acts, Choose, Hop, Look, Opening, Passage, Passing, Path, Tag, Trip, Verdict,
+};
 use crate::engine::contract::paths::Paths;
-use crate::ids::{ConnId, LinkId};
+use crate::ids::{ConnId, LinkId, PacketId};
 use crate::problem::Problem;
 use crate::prototype::Named;
 use crate::register::{dispatch, register};
@@ -59,6 +61,10 @@ macro_rules! balancers {
                 fn foresee(&self, hop: Hop) -> Option<u32>;
                 fn tags(&self) -> bool;
                 fn passes(&mut self, passage: Passage, now: Time, tag: &mut Tag);
+                fn acts(&self) -> bool;
+                fn handle(&mut self, passing: Passing, now: Time, tag: &mut Tag, acts: &mut Acts) -> Verdict;
+                fn wake(&mut self, port: LinkId, now: Time, acts: &mut Acts);
+                fn held(&self, found: &mut dyn FnMut(PacketId));
                 fn routes_change(&mut self, routes: &Routes, fabric: &Fabric, rate: &dyn Fn(LinkId) -> Rate);
                 fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId);
                 fn whole_path(&self, id: ConnId, forward: bool) -> Option<Path>;
@@ -83,6 +89,7 @@ balancers! {
     drill::Drill = "drill",
     adaptive::Adaptive = "adaptive",
     conga::Conga = "conga",
+    conweave::ConWeave = "conweave",
     granted::Granted = "granted",
     python::PythonBalancer = "python",
     ;
@@ -99,6 +106,7 @@ pub mod assigned;
 mod cells;
 mod flowlets;
 mod labels;
+mod leaves;
 
 /// Properties of a balancer's configuration that the check uses.
 pub trait Settings {
@@ -211,6 +219,7 @@ mod tests {
             ("drill", false, true),
             ("adaptive", false, true),
             ("conga", false, true),
+            ("conweave", false, true),
             ("granted", false, false),
             ("nix", true, true),
             ("dual", true, true),

@@ -5,10 +5,12 @@ use crate::engine::contract::agent::TICK;
 use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::members::Members;
+use crate::engine::contract::path::Choose;
 use crate::engine::data::conn::Conn;
 use crate::engine::data::event::{Owner, Phase};
 use crate::engine::data::start::start_of;
 use crate::engine::network::egress::PortQueue;
+use crate::engine::network::is_wake;
 use crate::engine::run::Engine;
 use crate::ids::{ConnId, LinkId, PacketId};
 
@@ -53,8 +55,12 @@ impl<M: Members> Engine<'_, '_, M> {
             } else if phase == Phase::Departure as u8 {
                 found.departures[self.net.links.of(&event).index()] += 1;
             } else if phase == Phase::Port as u8 {
-                let kind = if event.a == TICK { &mut found.ticks } else { &mut found.port_timers };
-                kind[self.net.links.of(&event).index()] += 1;
+                let link = self.net.links.of(&event).index();
+                match event.a {
+                    TICK => found.ticks[link] += 1,
+                    which if is_wake(which) => {}
+                    _ => found.port_timers[link] += 1,
+                }
             } else if phase == Phase::Timer as u8
                 && let Owner::Sender(id) | Owner::Receiver(id) = event.owner()
             {
@@ -70,6 +76,9 @@ impl<M: Members> Engine<'_, '_, M> {
                     found.resident[link].add(self.net.arena[id].size);
                 }
             }
+        }
+        for balancer in &self.net.balancers {
+            balancer.held(&mut |id| note(found, wrong, id));
         }
         self.audit_packets(&packets, wrong);
     }

@@ -7,11 +7,13 @@
 //! One that looks at its ports returns [`LOOK`] and is shown their state as of now ([`PortLoad`]): bytes that wait there, the
 //! same in both modes of ports. One whose switches tell each other by packets has [`Choose::tags`], and is shown each packet at
 //! each switch with its [`Tag`]. The balancer itself counts the bytes that it sends by a port, as it chooses
-//! ([`RateEstimator`]), so that no departure need be an event.
+//! ([`RateEstimator`]), so that no departure need be an event. One whose switches hold packets, or send packets to each other,
+//! has [`Choose::acts`]: a held packet is beside the ports, and a packet of a switch belongs to the connection of the packet that
+//! it answers.
 
 pub use crate::engine::data::packet::Tag;
 use crate::engine::data::paths::Paths;
-use crate::ids::{ConnId, LinkId, NodeId};
+use crate::ids::{ConnId, LinkId, NodeId, PacketId};
 use crate::routing::Routes;
 use crate::topology::Fabric;
 use crate::units::{Rate, SECOND, Time};
@@ -83,6 +85,44 @@ pub struct Passage {
     pub next: LinkId,
     /// Bytes of the packet on the wire.
     pub size: u32,
+}
+
+/// A packet that passes a switch whose balancer may hold it or answer it: see [`Choose::handle`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passing {
+    /// Where it is, and where it would go.
+    pub passage: Passage,
+    /// The packet, which the balancer may hold.
+    pub packet: PacketId,
+    /// Stands for its 5-tuple.
+    pub label: u32,
+    /// Whether it has no payload: an acknowledgement, or a packet of a switch.
+    pub control: bool,
+    /// Whether a port has marked it.
+    pub marked: bool,
+}
+
+/// The decision on a packet that passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on by that link.
+    Pass(LinkId),
+    /// It stays at the switch, beside the ports: the balancer releases it later.
+    Hold,
+    /// It was for this switch, and ends here.
+    Absorb,
+}
+
+/// Acts of a switch beside the decision on a packet.
+#[derive(Debug, Default)]
+pub struct Acts {
+    /// Packets of the switch, back to the sender of the packet that passes: bytes on the wire, and the tag.
+    pub replies: Vec<(u32, Tag)>,
+    /// Packets that were held and go on now, in this order, each by that link.
+    pub released: Vec<(PacketId, LinkId)>,
+    /// Times in the future at which [`Choose::wake`] is to be called, each for a port of the switch. One port has each time at
+    /// most once.
+    pub wakes: Vec<(LinkId, Time)>,
 }
 
 /// How a [`RateEstimator`] forgets.
@@ -215,6 +255,29 @@ pub trait Choose {
     fn passes(&mut self, passage: Passage, now: Time, tag: &mut Tag) {
         let _ = (passage, now, tag);
         unreachable!("this balancer has no tags");
+    }
+
+    /// Whether its switches hold packets or send packets of their own: then [`Choose::handle`] is called in place of
+    /// [`Choose::passes`]. Such a balancer has tags.
+    fn acts(&self) -> bool {
+        false
+    }
+
+    /// As [`Choose::passes`]; decides whether the packet goes on, and by which link of the node.
+    fn handle(&mut self, passing: Passing, now: Time, tag: &mut Tag, acts: &mut Acts) -> Verdict {
+        let _ = (passing, now, tag, acts);
+        unreachable!("the switches of this balancer do not act");
+    }
+
+    /// A time that the balancer has asked for has come, at the node of that port; all else of the instant has happened.
+    fn wake(&mut self, port: LinkId, now: Time, acts: &mut Acts) {
+        let _ = (port, now, acts);
+        unreachable!("the switches of this balancer do not act");
+    }
+
+    /// For the audit: the packets that it holds.
+    fn held(&self, found: &mut dyn FnMut(PacketId)) {
+        let _ = found;
     }
 
     /// Routes hold from now on: called before the first event, and whenever faults change them. The rate of a link is the

@@ -39,7 +39,7 @@ pub enum Phase {
 /// | `Start` | of the host | which of them: see `engine/data/start.rs` | flow, trigger or source |
 /// | `Timer` | of the host | see [`timer`] | connection or link |
 /// | `Pause` | of the link that the frame crosses | frames that its port has sent | the classes that are paused |
-/// | `Port` | of the link | as `a` | 0 for the queue's timer, 1 for the agent's tick |
+/// | `Port` | of the link | as `a` | 0 for the queue's timer, 1 for the agent's tick, from [`WAKE`] on for a balancer |
 /// | `Control` | see `engine/contract/controller.rs` | messages of the controller | the message, or that the controller acts |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -49,6 +49,9 @@ pub struct Event {
     pub order: u64,
     pub a: u32,
 }
+
+/// The `a` of a port's event for the first of the run's balancers.
+pub const WAKE: u32 = 2;
 
 /// Bits of a rank, which stand below the phase.
 pub const RANK_BITS: u32 = 28;

@@ -16,6 +16,7 @@ mod ranking;
 mod remote;
 mod schedule;
 mod showing;
+mod switching;
 pub mod transit;
 
 use self::agents::Agents;
@@ -24,6 +25,7 @@ use self::egress::{
     Egress, PortQueue, arrival_event, catch_up, schedule_departure, start, wait, wait_for_end,
 };
 use self::mailbox::Mailbox;
+pub(in crate::engine) use self::switching::is_wake;
 use crate::engine::calendar::Calendar;
 use crate::engine::contract::agent::TICK;
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
@@ -33,7 +35,7 @@ use crate::engine::data::boundary::Remote;
 use crate::engine::data::conn::{Conn, ReadyList};
 use crate::engine::data::credit::charged;
 use crate::engine::data::deferred::Deferred;
-use crate::engine::data::event::{Event, Links, Owner, Phase, order, timer};
+use crate::engine::data::event::{Event, Links, Owner, Phase, WAKE, order, timer};
 use crate::engine::data::finished::LinkCounts;
 use crate::engine::data::gate::FlowControl;
 use crate::engine::data::packet::{Arena, Packet, Record, flag};
@@ -104,7 +106,7 @@ pub struct Network<'a, M: Members> {
     /// Seed of every random stream in the run.
     pub seed: u64,
     pub replica: u64,
-    pub(super) balancers: Vec<M::Balancer>,
+    pub(in crate::engine) balancers: Vec<M::Balancer>,
     /// Memory for what a balancer that looks at ports is shown.
     loads: Vec<PortLoad>,
     pub(super) routes: &'a Routes,
@@ -312,6 +314,9 @@ impl<'a, M: Members> Network<'a, M> {
     pub fn port_timer(&mut self, link: LinkId, which: u32) {
         if which == TICK {
             return self.tick(link);
+        }
+        if is_wake(which) {
+            return self.wake_balancer(link, (which - WAKE) as u8);
         }
         self.egress[link.index()].port.timer_set = false;
         self.settle(link, self.now);

@@ -6,8 +6,7 @@ use super::egress::{Egress, PortQueue};
 use crate::engine::contract::agent::{AgentContext, PortAgent, PortBytes};
 use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
-use crate::engine::contract::path::{Choose, Passage};
-use crate::engine::data::packet::{Arena, Packet, Tag};
+use crate::engine::data::packet::{Arena, Packet};
 use crate::engine::data::points::{ConnAt, PacketAt, Point, Step};
 use crate::ids::{FlowId, LinkId, PacketId};
 use crate::units::Time;
@@ -20,23 +19,6 @@ impl<M: Members> Network<'_, M> {
             let shown = self.shown_flow(id).filter(|&(_, to_receiver)| to_receiver);
             self.show_offer::<WATCHED>(link, id, shown.map(|(flow, _)| flow));
         }
-    }
-
-    /// A packet comes to a port of the node that it has come to, for its balancer if that has tags.
-    #[inline(never)]
-    pub(in crate::engine) fn show_passage(&mut self, next: LinkId, id: PacketId) {
-        let Packet { balancer, dst, ingress, size, hops, .. } = self.arena[id];
-        let balancer = &mut self.balancers[balancer as usize];
-        if !balancer.tags() {
-            return;
-        }
-        let tag = self.arena.tag(id);
-        // The slot has had another packet before.
-        if hops == 1 {
-            *tag = Tag::default();
-        }
-        let passage = Passage { at: self.ends[ingress.index()], to: dst, next, size };
-        balancer.passes(passage, self.now, tag);
     }
 
     /// A packet that is sent back comes to a port.
@@ -211,6 +193,8 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
+    use crate::engine::contract::path::{Choose, Passage};
+    use crate::engine::data::packet::Tag;
     use crate::engine::contract::path::Hop;
     use crate::engine::network::fake_balancer;
     use crate::ids::NodeId;

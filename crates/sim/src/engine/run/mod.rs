@@ -330,13 +330,16 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     #[inline(always)]
     fn pass_on<const SHOWN: bool, const WATCHED: bool>(
         &mut self,
-        next: LinkId,
+        mut next: LinkId,
         id: PacketId,
         shown: Option<FlowId>,
     ) {
         if SHOWN {
             if self.net.arena.has_tags() {
-                self.net.show_passage(next, id);
+                next = self.net.show_passage(next, id);
+                if next == LinkId::NONE {
+                    return;
+                }
             }
             self.net.show_offer::<WATCHED>(next, id, shown);
         }

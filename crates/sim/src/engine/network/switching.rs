@@ -1,0 +1,113 @@
+//! Switches that hold packets and send packets of their own, for balancers that do so ([`Choose::acts`]).
+
+use super::Network;
+use crate::engine::contract::members::Members;
+use crate::engine::contract::path::{Acts, Choose, Passage, Passing, Verdict};
+use crate::engine::data::event::{Event, Phase, WAKE, order};
+use crate::engine::data::packet::{Header, Packet, Tag, flag, reverse_label};
+use crate::ids::{LinkId, PacketId};
+use crate::units::Time;
+
+impl<M: Members> Network<'_, M> {
+    /// A packet comes to a port of the node that it has come to, for its balancer if that has tags: the port that it takes; none
+    /// if it is held or ends here.
+    #[inline(never)]
+    pub(in crate::engine) fn show_passage(&mut self, next: LinkId, id: PacketId) -> LinkId {
+        let packet = self.arena[id];
+        let balancer = &mut self.balancers[packet.balancer as usize];
+        if !balancer.tags() {
+            return next;
+        }
+        let tag = self.arena.tag(id);
+        // The slot has had another packet before.
+        if packet.hops == 1 {
+            *tag = Tag::default();
+        }
+        let at = self.ends[packet.ingress.index()];
+        let passage = Passage { at, to: packet.dst, next, size: packet.size };
+        if !balancer.acts() {
+            balancer.passes(passage, self.now, tag);
+            return next;
+        }
+        let passing = Passing {
+            passage,
+            packet: id,
+            label: packet.label,
+            control: packet.has(flag::CONTROL),
+            marked: packet.has(flag::CE),
+        };
+        let mut acts = Acts::default();
+        let verdict = balancer.handle(passing, self.now, tag, &mut acts);
+        for (size, tag) in std::mem::take(&mut acts.replies) {
+            self.reply(&packet, size, tag);
+        }
+        self.carry_out(acts, packet.balancer);
+        match verdict {
+            Verdict::Pass(link) => link,
+            Verdict::Hold => LinkId::NONE,
+            Verdict::Absorb => {
+                self.absorb(id);
+                LinkId::NONE
+            }
+        }
+    }
+
+    /// A time has come that the balancer of that number has asked for.
+    #[cold]
+    pub(super) fn wake_balancer(&mut self, port: LinkId, balancer: u8) {
+        let mut acts = Acts::default();
+        self.balancers[balancer as usize].wake(port, self.now, &mut acts);
+        self.carry_out(acts, balancer);
+    }
+
+    fn carry_out(&mut self, acts: Acts, balancer: u8) {
+        for (id, link) in acts.released {
+            self.offer_again(link, id);
+        }
+        for (port, time) in acts.wakes {
+            debug_assert!(time > self.now, "a time in the future");
+            let which = WAKE + u32::from(balancer);
+            let order = order(Phase::Port, self.egress[port.index()].port.rank, which);
+            self.calendar.push(Event { time, order, a: which });
+        }
+    }
+
+    /// The switch of a packet sends one to the packet's sender.
+    fn reply(&mut self, cause: &Packet, size: u32, tag: Tag) {
+        let conn = &mut self.conns[cause.conn.index()];
+        conn.network.begin();
+        let packet = Packet {
+            created_at: self.now,
+            wire_at: Time::NEVER,
+            size,
+            dst: conn.src,
+            label: reverse_label(cause.label),
+            flags: flag::CONTROL,
+            header: Header { class: 0, ..Header::default() },
+            ..*cause
+        };
+        self.packets_made += 1;
+        // It has crossed a link, like all that a switch sends: its tag is not new at the next switch.
+        let id = self.insert(packet);
+        *self.arena.tag(id) = tag;
+        let at = self.ends[cause.ingress.index()];
+        match self.next_link(at, id, 0) {
+            LinkId::NONE => self.absorb(id),
+            link => self.offer_again(link, id),
+        }
+    }
+
+    /// A packet ends at a switch.
+    fn absorb(&mut self, id: PacketId) {
+        self.forfeit(self.arena[id].ingress, id);
+        let packet = self.arena.remove(id);
+        if self.conns[packet.conn.index()].network.end(self.now) {
+            self.after.gone(packet.conn);
+        }
+    }
+}
+
+/// Whether the event of a port is for a balancer.
+pub(in crate::engine) fn is_wake(which: u32) -> bool {
+    which >= WAKE
+}
