@@ -35,6 +35,7 @@ MODULES = {
     "Partition": "partitions",
     "Queue": "queues",
     "Balancer": "balancers",
+    "Buffer": "buffers",
     "Agent": "agents",
     "Controller": "controllers",
     "Arrivals": "arrivals",

@@ -13,6 +13,7 @@ from flowyard.model import Model, Wrapped
 
 __all__ = [
     "D3",
+    "ActiveBuffer",
     "Adaptive",
     "After",
     "AfterEach",
@@ -31,6 +32,7 @@ __all__ = [
     "Barrier",
     "Bimodal",
     "Blocks",
+    "Buffer",
     "By",
     "By2",
     "ByTrigger",
@@ -58,6 +60,7 @@ __all__ = [
     "Datagram",
     "Dcqcn",
     "DcqcnControl",
+    "DcqcnHpcc",
     "Dctcp",
     "DctcpControl",
     "Deadlines",
@@ -68,6 +71,7 @@ __all__ = [
     "Dual",
     "Dumbbell",
     "Duplicates",
+    "Dynamic",
     "Echo",
     "Ecn",
     "Endless",
@@ -105,6 +109,8 @@ __all__ = [
     "FlowtuneRates",
     "FrontBack",
     "FullAck",
+    "GoBackN",
+    "GoBackZero",
     "Granted",
     "Granularity",
     "Growth",
@@ -119,12 +125,14 @@ __all__ = [
     "HomaW5",
     "HostOrder",
     "Hpcc",
+    "HpccSwitch",
     "Idle",
     "IdleRestart",
     "InOrder",
     "Incast",
     "Infinite",
     "Interpolation",
+    "Irn",
     "Join",
     "Kind",
     "Last",
@@ -211,6 +219,7 @@ __all__ = [
     "RateNormaliser",
     "Rcp",
     "RcpPort",
+    "Recovery",
     "Red",
     "Reduce",
     "Relay",
@@ -219,6 +228,7 @@ __all__ = [
     "RepeatOrder",
     "Reply",
     "Reported",
+    "Resend",
     "Roce",
     "Route",
     "Routing",
@@ -249,6 +259,7 @@ __all__ = [
     "Threshold",
     "Tie",
     "Ties",
+    "TimeUnit",
     "Timely",
     "Times",
     "Topology",
@@ -332,6 +343,11 @@ class Run(Model):
     ties: Ties = "drawn"
     """Which of several packets that come out of links at the same picosecond goes first."""
 
+    time_unit: TimeUnit = "1ps"
+    """Resolution of transmission times, and of the gaps of RoCE: for comparison with simulators that cut
+    off the rest.
+    """
+
     threads: int = 1
     """Threads that run the parts of the network side by side; results are the same. A run that cannot be
     parted takes one thread and reports the reason. At least 1, at most 64.
@@ -359,6 +375,9 @@ class Scenario(Model):
 
     queue: Queue | None = None
     """Queue discipline of the ports. Absent: the transport's recommendation."""
+
+    buffer: Buffer | None = None
+    """Memory that the ports of a switch share. Absent: none, each port has that of its queue."""
 
     agent: Agent | None = None
     """The computation at each port for passing packets. Absent: the transport's need, with its defaults."""
@@ -2127,11 +2146,12 @@ class Dcqcn(Model):
 
     timeout: str = "67108864ns"
     """Without an acknowledgement of new data for so long, all packets from the first unacknowledged one
-    are retransmitted: 4.096 us times 2 to the power of 14. A time, such as "10us", at least 1us.
+    are retransmitted: 4.096 us times 2 to the power of 14. IRN has timeouts of its own. A time, such as
+    "10us", at least 1us.
     """
 
     lossless: bool = True
-    """Whether it requires ports that do not drop; else any ports that mark are accepted."""
+    """Whether it requires ports that do not drop; else, and under IRN, any ports that mark are accepted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2181,13 +2201,31 @@ class DcqcnControl(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class GoBackN(Model):
+    """Go-back-N: the receiver discards packets that arrive out of order, the sender retransmits all from
+    the missing one on.
+    """
+
+    _tag = "go-back-n"
+
+    nak_interval: str | None = None
+    """The receiver reports the same missing packet again when a packet arrives so long after the last
+    report. The HPCC simulator: 500 us; ConWeave's: 4 us. Absent: once. A time, such as "10us", at least
+    1ns.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Roce(Model):
-    """RoCEv2 with a congestion control of one's choice: go-back-N, and packets sent one by one at a rate."""
+    """RoCEv2 with a congestion control and a recovery of one's choice: packets sent one by one at a rate."""
 
     _tag = "roce"
 
     congestion: RateControl = DcqcnControl()
     """Reaction of the rate to congestion."""
+
+    recovery: Recovery = GoBackN()
+    """The packets that are retransmitted when one is missing."""
 
     payload: str = "1KB"
     """Payload of a full packet. The HPCC simulator: 1000 B; InfiniBand allows 256 B to 4096 B. A size,
@@ -2226,11 +2264,68 @@ class Roce(Model):
 
     timeout: str = "67108864ns"
     """Without an acknowledgement of new data for so long, all packets from the first unacknowledged one
-    are retransmitted: 4.096 us times 2 to the power of 14. A time, such as "10us", at least 1us.
+    are retransmitted: 4.096 us times 2 to the power of 14. IRN has timeouts of its own. A time, such as
+    "10us", at least 1us.
     """
 
     lossless: bool = True
-    """Whether it requires ports that do not drop; else any ports that mark are accepted."""
+    """Whether it requires ports that do not drop; else, and under IRN, any ports that mark are accepted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DcqcnHpcc(Model):
+    """DCQCN of the HPCC simulator: notifications in acknowledgements, cuts at intervals, alpha first.
+    Defaults are those of its `config.txt`.
+    """
+
+    _tag = "dcqcn-hpcc"
+
+    g: float = 0.00390625
+    """Weight of the newest interval in alpha. At least 1e-06, at most 1.0."""
+
+    alpha_timer: str = "1us"
+    """Alpha is updated at such intervals, from the first notification on. A time, such as "10us", at least
+    1ns.
+    """
+
+    decrease_interval: str = "4us"
+    """The rate is cut at such intervals, if a notification has arrived since the last one. A time, such as
+    "10us", at least 1ns.
+    """
+
+    rate_timer: str = "900us"
+    """The rate rises whenever so much time has passed since the last cut or rise. A time, such as "10us",
+    at least 1ns.
+    """
+
+    fast_recovery: int = 1
+    """So many rises before the target rises too. At most 1000."""
+
+    rate_ai: str = "50Mbps"
+    """Step of additive increase of the target rate, for the first rise after fast recovery. A rate, such
+    as "10Gbps", at least 1bps.
+    """
+
+    rate_hai: str = "100Mbps"
+    """Step of hyper increase of the target rate, for those behind it. A rate, such as "10Gbps", at least
+    1bps.
+    """
+
+    min_rate: str = "100Mbps"
+    """The rate does not go below this. A rate, such as "10Gbps", at least 1Kbps."""
+
+    clamp_target: bool = False
+    """Whether each cut lowers the target to the rate before it; otherwise a cut without a rise since the
+    last one keeps the target.
+    """
+
+    window: Window = "none"
+    """Limit of the bytes in flight."""
+
+    base_rtt: str | Literal["derived"] = "derived"
+    """Round trip without queues, for the window. "derived": the longest of the network, with a full packet
+    and its acknowledgement. A time, such as "10us", at least 1ns.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2400,6 +2495,58 @@ class Timely(Model):
     base_rtt: str | Literal["derived"] = "derived"
     """Round trip without queues, for the window. "derived": the longest of the network, with a full packet
     and its acknowledgement. A time, such as "10us", at least 1ns.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoBackZero(Model):
+    """Go-back-0: as go-back-N, from the start of the chunk on that the missing packet is in.
+    Acknowledgements count whole chunks.
+    """
+
+    _tag = "go-back-0"
+
+    chunk: str = "4KB"
+    """Payload of a chunk, a multiple of that of a packet. The HPCC simulator: 4000 B. A size, such as
+    "64KiB", at least 1B, at most 1GB.
+    """
+
+    nak_interval: str | None = None
+    """The receiver reports the same missing packet again when a packet arrives so long after the last
+    report. The HPCC simulator: 500 us. Absent: once. A time, such as "10us", at least 1ns.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Irn(Model):
+    """IRN: selective retransmission, and no more than the bandwidth-delay product in flight (Mittal et
+    al., SIGCOMM 2018). Ports need not be lossless.
+    """
+
+    _tag = "irn"
+
+    bdp_cap: str | Literal["derived"] = "derived"
+    """A new packet is sent while fewer bytes of payload are in flight. "derived": the largest bandwidth-
+    delay product of the network. A size, such as "64KiB", at least 1B, at most 1GB.
+    """
+
+    rto_low: str = "100us"
+    """Timeout while few packets are in flight. Paper: 100 us, for 40 Gbps and links of 2 us. A time, such
+    as "10us", at least 1ns.
+    """
+
+    rto_high: str = "320us"
+    """Timeout otherwise. Paper: 320 us. A time, such as "10us", at least 1ns."""
+
+    rto_few: int = 3
+    """At most so many packets are few. At most 1000000."""
+
+    resend: Resend = "lost"
+    """The packets that are retransmitted after a report."""
+
+    cnp_on_nak: bool = False
+    """Whether a report of a missing packet counts as a congestion notification. ConWeave's simulator:
+    true.
     """
 
 
@@ -3066,6 +3213,107 @@ class PythonQueue(Model):
 
     trims: bool | None = None
     """Whether it trims packets, for transports that need that. Absent: the class's attribute."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dynamic(Model):
+    """Dynamic thresholds (Choudhury and Hahne 1998): a queue that would be longer than `alpha` times the
+    free bytes of its switch drops the packet. The limit of `queue` stays in force.
+    """
+
+    _tag = "dynamic"
+
+    size: str = "4MB"
+    """Memory of each switch. DAQ's paper: 4 MB. A size, such as "64KiB", at least 64B, at most 1000GB."""
+
+    alpha: float = 1.0
+    """A queue may be so many times as long as the bytes that are free. 0: each has its reserve alone;
+    1000000: it may have all. At most 1000000.0.
+    """
+
+    reserve: str = "0B"
+    """Bytes that belong to each queue and are not shared. A size, such as "64KiB", at most 1GB."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActiveBuffer(Model):
+    """Active buffer management (ABM, SIGCOMM 2022): a queue may be as long as `alpha` times the free bytes
+    of its switch, over the number of congested queues of its class, times its drain rate as a share of
+    its port's.
+    """
+
+    _tag = "abm"
+
+    size: str = "4MB"
+    """Memory of each switch. The authors' code: 9.6 KiB for each port and Gbps. A size, such as "64KiB",
+    at least 64B, at most 1000GB.
+    """
+
+    alpha: float = 0.5
+    """Share of the free bytes, as of dynamic thresholds. At most 1000000.0."""
+
+    congested_at: str = "20KiB"
+    """A queue of so many bytes is congested; a shorter one counts in proportion. The authors' code: 20
+    KiB. A size, such as "64KiB", at least 1B, at most 1GB.
+    """
+
+    update: str = "25us"
+    """The drain rate of a queue is that of the last interval of this length. The authors' code: 25 us. A
+    time, such as "10us", at least 1ns.
+    """
+
+    least_sent: str = "2KiB"
+    """Of a queue that sent no more than this in the interval, the drain rate counts as the port's. The
+    authors' code: 2 KiB. A size, such as "64KiB", at most 1GB.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class HpccSwitch(Model):
+    """The switch of the HPCC simulator: `queue.lossless` pauses an upstream port when the bytes of its
+    link reach a dynamic threshold, instead of `xoff`.
+    """
+
+    _tag = "hpcc"
+
+    size: str = "32MiB"
+    """Memory of each switch. The HPCC simulator: 16 MiB by default, 32 MiB in its files. A size, such as
+    "64KiB", at least 64B, at most 1000GB.
+    """
+
+    alpha: float = 0.125
+    """A link and class may use this times the free bytes, where the link has the rate of hosts. At least
+    1e-06, at most 1000000.0.
+    """
+
+    alpha_by_rate: bool = True
+    """Whether `alpha` doubles with each doubling of a link's rate above that of hosts, up to 1."""
+
+    reserve: str = "4KiB"
+    """Bytes that belong to each link and class. Of the memory it is taken once for each port. A size, such
+    as "64KiB", at most 1GB.
+    """
+
+    headroom: str | None = None
+    """Bytes of each link and class for what arrives after the pause; of the memory it is taken once for
+    each port. Absent: the bytes of three times the link's delay, as in the HPCC simulator, which are
+    too few where a packet takes longer than the delay. A size, such as "64KiB", at most 1GB.
+    """
+
+    xon_offset: str = "3KiB"
+    """The upstream port resumes when its link has so many bytes less than its threshold. A size, such as
+    "64KiB", at most 1GB.
+    """
+
+    first_class: int = 0
+    """Classes below this are neither counted nor paused. ConWeave's simulator: 1, with acknowledgements in
+    class 0. At most 7.
+    """
+
+    frame_bytes: str = "64B"
+    """Bytes of a pause frame on the wire: 43 in the HPCC simulator, 64 in IEEE 802.3. A size, such as
+    "64KiB", at least 1B, at most 1000B.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -4549,11 +4797,12 @@ Estimates = Literal["measured", "equal"]
 # Reaction of the rate of a flow over RoCE to congestion.
 RateControl = (
     DcqcnControl
+    | DcqcnHpcc
     | DctcpControl
     | Hpcc
     | PowerTcp
     | Timely
-    | Literal["dcqcn", "dctcp", "hpcc", "powertcp", "timely"]
+    | Literal["dcqcn", "dcqcn-hpcc", "dctcp", "hpcc", "powertcp", "timely"]
 )
 
 # Limit of the bytes in flight, beside the rate.
@@ -4564,6 +4813,12 @@ Mode = Literal["telemetry", "theta"]
 
 # Increases after which hyper-active increase begins.
 Counts = Literal["any", "gradient"]
+
+# The packets that are retransmitted when one is missing.
+Recovery = GoBackN | GoBackZero | Irn | Literal["go-back-n", "go-back-0", "irn"]
+
+# The packets that are retransmitted after a report of a missing one.
+Resend = Literal["lost", "all"]
 
 # The time at which a flow sends the packets that its window allows.
 Send = Literal["sliding", "rounds"]
@@ -4628,6 +4883,9 @@ Threshold = Literal["fixed", "measured"]
 # The queue that windows follow. The paper has "the queue length being experienced at the switch"
 # and a "queue for short flows" that is two.
 Reported = Literal["class", "experienced"]
+
+# Memory that the ports of a switch share.
+Buffer = Dynamic | ActiveBuffer | HpccSwitch | Literal["dynamic", "abm", "hpcc"]
 
 # The computation at each port for passing packets.
 Agent = RcpPort | D3Port | PdqPort | RacsPort | Literal["rcp", "d3", "pdq", "racs"]
@@ -4751,3 +5009,6 @@ PortMode = Literal["auto", "serviced"]
 # last place of a buffer. Where links of one rate carry packets of one size, most packets of an incast
 # tie.
 Ties = Literal["drawn", "arrival", "link"]
+
+# Resolution of the time that a packet takes on a wire.
+TimeUnit = Literal["1ps", "1ns"]

@@ -9,6 +9,8 @@ import flowyard as fy
 from flowyard import interchange
 from flowyard.errors import UserError
 from flowyard.interchange import hpcc_config, sniffing
+from flowyard.interchange.hpcc_rtt import base_rtt_ns
+from flowyard.interchange.network import Cable, Network
 
 # simulation/mix/config.txt of alibaba-edu/High-Precision-Congestion-Control, in part, with CC_MODE 1 in place of 3.
 CONFIG = """\
@@ -40,6 +42,9 @@ PMAX_MAP 3 25000000000 0.2 50000000000 0.2 100000000000 0.3
 BUFFER_SIZE 32
 """
 
+# Of HPCC's code on that network: two links of 1 us there and back, each with 1000 B at 100 Gbps.
+BASE_RTT = "4160ns"
+
 
 def imported(tmp_path, config=CONFIG, files=("topology", "flow"), **options):
     texts = {"config": config, "topology": TOPOLOGY, "flow": FLOW.replace("200000000", "20000")}
@@ -52,28 +57,38 @@ def imported(tmp_path, config=CONFIG, files=("topology", "flow"), **options):
 def test_the_settings_of_hpccs_code_become_fields(tmp_path):
     found = imported(tmp_path)
     assert found.scenario["transport"] == {
-        "dcqcn": {
+        "roce": {
             "payload": "1000B",
-            "alpha_timer": "1us",
-            "cnp_interval": "4us",
-            "rate_timer": "900us",
-            "g": 0.00390625,
-            # That code compares before it counts: docs/transports/dcqcn.md.
-            "fast_recovery": 2,
-            "rate_ai": "50Mbps",
-            "rate_hai": "100Mbps",
-            "min_rate": "1Gbps",
             "ack_every": 1,
-            "byte_counter": "1000GB",
+            "header_bytes": "48B",
+            "ack_bytes": "60B",
+            "control_class": 1,
+            "recovery": {"go-back-n": {"nak_interval": "500us"}},
+            "congestion": {
+                "dcqcn-hpcc": {
+                    "alpha_timer": "1us",
+                    "decrease_interval": "4us",
+                    "rate_timer": "900us",
+                    "g": 0.00390625,
+                    "fast_recovery": 1,
+                    "rate_ai": "50Mbps",
+                    "rate_hai": "100Mbps",
+                    "min_rate": "1Gbps",
+                    "window": "fixed",
+                    "base_rtt": BASE_RTT,
+                }
+            },
         }
     }
+    assert found.scenario["buffer"] == {"hpcc": {"size": "32MiB", "frame_bytes": "43B"}}
     # Hosts have 100 Gbps.
     ports = {"mark": "dequeue", "kmin": "400KB", "kmax": "1600KB", "pmax": 0.3}
     assert found.scenario["queue"] == {"lossless": ports}
-    assert found.scenario["run"] == {"until": "4s", "measure": {"from": "2s", "until": "end"}}
+    measure = {"from": "2s", "until": "end"}
+    assert found.scenario["run"] == {"until": "4s", "time_unit": "1ns", "measure": measure}
     assert "faults" not in found.scenario
     left = next(note for note in found.notes if note.startswith("without a counterpart"))
-    assert left.endswith(": USE_DYNAMIC_PFC_THRESHOLD, PINT_PROB, BUFFER_SIZE")
+    assert left.endswith(": USE_DYNAMIC_PFC_THRESHOLD, PINT_PROB")
     assert any("KMAX_MAP: ports have the value for 100Gbps" in note for note in found.notes)
     run = fy.run(found.scenario, {"run.audit": True})
     assert (run.status, run.violations) == ("complete", [])
@@ -132,13 +147,43 @@ def test_missing_keys_have_the_values_of_hpccs_code(tmp_path):
         "ack_every": 1,
         "header_bytes": "90B",
         "ack_bytes": "88B",
+        "control_class": 1,
+        "recovery": {"go-back-n": {"nak_interval": "500us"}},
         "congestion": {
-            "hpcc": {"max_stage": 5, "multi_rate": True, "min_rate": "100Mbps", "window": "fixed"}
+            "hpcc": {
+                "max_stage": 5,
+                "multi_rate": True,
+                "min_rate": "100Mbps",
+                "window": "fixed",
+                "base_rtt": BASE_RTT,
+            }
         },
     }
     assert any("L2_ACK_INTERVAL 0" in note for note in found.notes)
     none = imported(tmp_path, text + "HAS_WIN 0\n").scenario["transport"]["roce"]
     assert none["congestion"]["hpcc"]["window"] == "none"
+
+
+def test_going_back_is_that_of_the_file(tmp_path):
+    zero = imported(tmp_path, CONFIG + "L2_BACK_TO_ZERO 1\nL2_CHUNK_SIZE 4000\n").scenario
+    assert zero["transport"]["roce"]["recovery"] == {
+        "go-back-0": {"chunk": "4000B", "nak_interval": "500us"}
+    }
+    fy.check(zero)
+    neither = imported(tmp_path, CONFIG + "L2_BACK_TO_ZERO 1\nL2_CHUNK_SIZE 0\n").scenario
+    assert "go-back-n" in neither["transport"]["roce"]["recovery"]
+
+
+def test_the_base_round_trip_is_that_of_hpccs_code():
+    # Two switches, hosts at 100 Gbps and 1 us: three links of 80 ns and 2 us. The third host is nearer.
+    cables = [Cable(0, 3, 100 * 10**9, 10**6), Cable(1, 3, 100 * 10**9, 10**6), Cable(3, 4, 100 * 10**9, 10**6)]
+    network = Network(["a", "b", "c"], [("s", "switch"), ("t", "switch")], [*cables, Cable(2, 4, 100 * 10**9, 10**6)])
+    assert base_rtt_ns(network, 1000) == 3 * 2080
+    # A link of 400 Gbps between the switches takes 20 ns.
+    network.cables[2] = Cable(3, 4, 400 * 10**9, 10**6)
+    assert base_rtt_ns(network, 1000) == 2 * 2080 + 2020
+    # The 320 hosts of HPCC's simulations: 12,240 ns over six links, of which the inner four have 400 Gbps.
+    assert 6 * 2000 + 2 * 80 + 4 * 20 == 12_240
 
 
 def test_settings_alone_name_the_files_that_are_missing(tmp_path):
@@ -202,7 +247,7 @@ def test_wrong_settings_are_refused(tmp_path, old, new, said):
 def test_settings_are_told_by_their_content():
     assert sniffing.sniff(source(CONFIG)) == "hpcc-config"
     assert sniffing.sniff(source(CONFIG.replace("\n", "\r\n"))) == "hpcc-config"
-    assert hpcc_config.read(source(CONFIG.replace(" ", "\t"))).transport() == "dcqcn"
+    assert hpcc_config.read(source(CONFIG.replace(" ", "\t"))).transport() == "roce"
 
 
 LAB = """\

@@ -42,7 +42,7 @@ def test_every_class_explains_itself(kind):
 
 
 UNIONS = {
-    "topologies": "Topology", "transports": "Transport", "queues": "Queue", "balancers": "Balancer",
+    "topologies": "Topology", "transports": "Transport", "queues": "Queue", "buffers": "Buffer", "balancers": "Balancer",
     "agents": "Agent", "controllers": "Controller", "arrivals": "Arrivals", "matrices": "Matrix", "sizes": "Sizes",
     "congestion_controls": "Congestion", "partitions": "Partition", "rate_controls": "RateControl",
 }  # fmt: skip

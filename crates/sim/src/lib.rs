@@ -9,7 +9,7 @@
 //! routing | traffic
 //! faults | derived
 //! engine | advice
-//! queue | balancer | agent
+//! queue | balancer | agent | buffer
 //! transport | controller
 //! observe
 //! scenario
@@ -31,6 +31,7 @@ pub mod advice;
 pub mod advisor;
 pub mod agent;
 pub mod balancer;
+pub mod buffer;
 pub mod checked;
 pub mod controller;
 mod crowded;

@@ -85,6 +85,11 @@ impl Rate {
         Time(picobits.div_ceil(u128::from(self.0)) as u64)
     }
 
+    /// Time on the wire in whole nanoseconds, the rest of which is cut off; not zero.
+    pub fn transmission_in_ns(self, bytes: u32) -> Time {
+        Time((u64::from(bytes) * 8 * (SECOND / 1000) / self.0 * 1000).max(1))
+    }
+
     /// Picoseconds that so many bytes take on average.
     pub fn mean_transmission(self, bytes: f64) -> f64 {
         bytes * 8.0 / self.0 as f64 * SECOND as f64

@@ -189,7 +189,8 @@ fn every_member_is_covered() {
     use flowyard_sim::traffic::{arrivals::Arrivals, matrix::Matrix, sizes::Sizes};
     use flowyard_sim::transport::{Transport, tcp::congestion::Congestion};
     use flowyard_sim::{
-        agent::Agent, balancer::Balancer, controller::Controller, queue::Queue, topology::Topology,
+        agent::Agent, balancer::Balancer, buffer::Buffer, controller::Controller, queue::Queue,
+        topology::Topology,
     };
 
     let scenarios: Vec<_> =
@@ -199,6 +200,7 @@ fn every_member_is_covered() {
     for scenario in &scenarios {
         note("topology", scenario.topology.name());
         note("queue", scenario.queue.as_ref().expect("resolved").name());
+        scenario.buffer.iter().for_each(|buffer| note("buffer", buffer.name()));
         scenario.agent.iter().for_each(|agent| note("agent", agent.name()));
         scenario.controller.iter().for_each(|controller| note("controller", controller.name()));
         for entry in &scenario.traffic {
@@ -217,6 +219,7 @@ fn every_member_is_covered() {
     let all = [
         ("topology", Topology::NAMES),
         ("queue", Queue::NAMES),
+        ("buffer", Buffer::NAMES),
         ("agent", Agent::NAMES),
         ("controller", Controller::NAMES),
         ("transport", Transport::NAMES),

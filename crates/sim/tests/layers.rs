@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["routing", "traffic"],
     &["faults", "derived"],
     &["engine", "advice"],
-    &["queue", "balancer", "agent"],
+    &["queue", "balancer", "agent", "buffer"],
     &["transport", "controller"],
     &["observe"],
     &["scenario"],
@@ -30,7 +30,7 @@ const LAYERS: &[&[&str]] = &[
 /// The rooms of the engine, from the bottom up; the doc comment of engine/mod.rs lists them.
 const ROOMS: &[&str] = &["data", "calendar", "contract", "network", "run", "audit", "parted"];
 /// The members of a run: of the engine they read its contracts alone.
-const MEMBERS: &[&str] = &["queue", "balancer", "agent", "transport", "controller"];
+const MEMBERS: &[&str] = &["queue", "balancer", "agent", "buffer", "transport", "controller"];
 
 /// A use of one module by another.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]

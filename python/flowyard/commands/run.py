@@ -9,8 +9,12 @@ import itertools
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flowyard.commands import options
+
+if TYPE_CHECKING:
+    from flowyard.results import Result
 
 NAME = "run"
 HELP = "run a scenario and write its results into a folder"
@@ -38,6 +42,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "every combination",
     )
     parser.add_argument(
+        "--report",
+        action="store_true",
+        help="also write DIR/report.html, as `flowyard report DIR` does; --compare always writes one",
+    )
+    parser.add_argument(
         "--replicas",
         type=options.positive,
         default=1,
@@ -59,6 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.compare:
         return _compare(arguments, path)
     if arguments.replicas > 1:
+        if arguments.report:
+            from flowyard.errors import UserError
+
+            raise UserError("--report: with --replicas use `flowyard report DIR` after the last replica")
         return _replicas(arguments, path)
     # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
     checked = results.Checked(path, options.overrides(arguments), options.prototypes(arguments))
@@ -76,18 +89,30 @@ def run(arguments: argparse.Namespace) -> int:
         result.write(staging.path)
         folder = staging.publish()
 
+    _tell(result, folder, arguments)
+    for violation in result.violations:
+        print(f"audit: {violation}", file=sys.stderr)
+    return FAILED if result.violations else OF_STATUS[result.status]
+
+
+def _tell(result: "Result", folder: Path, arguments: argparse.Namespace) -> None:
+    """Prints the results of a run, and writes its report if that is asked for."""
+    from flowyard.terminal import folding
+
+    page = folder / "report.html"
+    if arguments.report:
+        from flowyard import report
+
+        report.write([folder], page)
     if arguments.json:
         import json
 
         print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
-    else:
-        from flowyard.report.run.summary import tell
+        return
+    from flowyard.report.run.summary import tell
 
-        tell(result, folder)
-        folding.hint(f"flowyard report {folder} draws them")
-    for violation in result.violations:
-        print(f"audit: {violation}", file=sys.stderr)
-    return FAILED if result.violations else OF_STATUS[result.status]
+    tell(result, folder)
+    folding.hint(f"report in {page}" if arguments.report else f"flowyard report {folder} draws them")
 
 
 def _replicas(arguments: argparse.Namespace, path: Path) -> int:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from flowyard.folders.reading import shown
+from flowyard.interchange.hpcc_rtt import base_rtt_ns
 from flowyard.interchange.network import Network
 from flowyard.interchange.text import RATE_UNITS, Source, rate_text, time_text
 
@@ -28,14 +29,19 @@ _TELLING = re.compile(
 _OTHER = re.compile(r"\w+_FILE|ENABLE_TRACE|QLEN_MON_\w+")
 # The congestion control of each CC_MODE, the transport that runs it, and the control of `roce`; None: not modelled.
 _MODES: dict[int, tuple[str, str | None, str]] = {
-    1: ("DCQCN", "dcqcn", "dcqcn"),
+    1: ("DCQCN", "roce", "dcqcn-hpcc"),
     3: ("HPCC", "roce", "hpcc"),
     7: ("TIMELY", "roce", "timely"),
     8: ("DCTCP", "roce", "dctcp"),
     10: ("HPCC-PINT", None, ""),
 }
 # Bytes besides the payload, and of an acknowledgement, with telemetry or a timestamp: those of that code.
-_WIRE = {"hpcc": ("90B", "88B"), "timely": ("56B", "60B"), "dctcp": ("48B", "60B")}
+_WIRE = {
+    "hpcc": ("90B", "88B"),
+    "timely": ("56B", "60B"),
+    "dctcp": ("48B", "60B"),
+    "dcqcn-hpcc": ("48B", "60B"),
+}
 # The field of each key, and the reader of its value.
 _Fields: TypeAlias = dict[str, tuple[str, Callable[[int, str, str], Any]]]
 _PAYLOAD_MAX = 65_000
@@ -70,7 +76,7 @@ class Config:
         """The transport that runs the congestion control of the file; refused if none does."""
         line, word = self._word("CC_MODE") or (0, "")
         if not line:
-            raise self.source.wrong(0, "has no CC_MODE; say --transport, such as dcqcn")
+            raise self.source.wrong(0, "has no CC_MODE; say --transport, such as roce")
         mode = self.source.whole(line, "CC_MODE", word)
         name, transport, _ = _MODES.get(mode, ("not known", None, ""))
         if transport is None:
@@ -98,12 +104,21 @@ class Config:
             network: The network, if a file has it.
             rate_bps: The rate of hosts, if no file has the network but the user says it.
         """
-        found: dict[str, Any] = {"transport": {transport: self._transport(transport)}}
+        found: dict[str, Any] = {"transport": {transport: self._transport(transport, network)}}
         ports = self._ports(_host_rates(network) or ({rate_bps} if rate_bps else set()))
         if ports:
             found["queue"] = {"lossless": ports}
-        if stop := self._taken("SIMULATOR_STOP_TIME", self._seconds):
-            found["run"] = {"until": stop}
+        if transport in ("roce", "dcqcn") and (size := self._taken("BUFFER_SIZE", self._mebibytes)):
+            found["buffer"] = {"hpcc": {"size": size, "frame_bytes": "43B"}}
+            found.setdefault("queue", {"lossless": {}})
+        run = {"until": stop} if (stop := self._taken("SIMULATOR_STOP_TIME", self._seconds)) else {}
+        if transport == "roce":
+            run["time_unit"] = "1ns"
+            self.notes.append(
+                "run.time_unit is 1ns, as in ns-3: links are up to some percent faster than their rates"
+            )
+        if run:
+            found["run"] = run
         return found
 
     def faults(self, network: Network | None) -> list[dict[str, Any]]:
@@ -132,15 +147,13 @@ class Config:
         notes = [f"taken from {self.source.name}: {taken}", *self.notes]
         if left:
             notes.append(f"without a counterpart here, or of another congestion control: {', '.join(left)}")
-        if "BUFFER_SIZE" in left:
-            notes.append("switches have no shared buffer: queue.lossless.xoff is the threshold of a link")
         return notes
 
-    def _transport(self, transport: str) -> dict[str, Any]:
+    def _transport(self, transport: str, network: Network | None) -> dict[str, Any]:
         if transport == "dcqcn":
             return self._fields(self._hosts() | self._dcqcn()) | self._by_time()
         if transport == "roce":
-            return self._roce(self._control())
+            return self._roce(self._control(), network)
         if transport != "tcp":
             return {}
         payload = self._taken("PACKET_PAYLOAD_SIZE", self._bytes)
@@ -151,32 +164,58 @@ class Config:
         return found
 
     def _control(self) -> str:
-        """The control of the file's CC_MODE; DCQCN if it has none that is modelled."""
+        """The control of the file's CC_MODE; its DCQCN if it has none that is modelled."""
         line, word = self._word("CC_MODE") or (0, "")
         mode = self.source.whole(line, "CC_MODE", word) if line else 1
-        return _MODES.get(mode, ("", None, ""))[2] or "dcqcn"
+        return _MODES.get(mode, ("", None, ""))[2] or "dcqcn-hpcc"
 
-    def _roce(self, control: str) -> dict[str, Any]:
+    def _roce(self, control: str, network: Network | None) -> dict[str, Any]:
         """The transport `roce` with that control."""
         hosts = self._fields(self._hosts())
-        if control == "dcqcn":
-            return hosts | {"congestion": {"dcqcn": self._fields(self._dcqcn()) | self._by_time()}}
-        if hosts.pop("cnp_interval", None):
+        if hosts.pop("cnp_interval", None) and control != "dcqcn-hpcc":
             self.used.discard("RATE_DECREASE_INTERVAL")
         if hosts.get("ack_every") == 0:
             hosts["ack_every"] = 1
             self.notes.append("ack_every is 1: with L2_ACK_INTERVAL 0 no flow completes in HPCC's code")
         header, ack = _WIRE[control]
-        fields = {"hpcc": self._hpcc, "timely": self._timely, "dctcp": self._dctcp}[control]()
+        fields = {
+            "hpcc": self._hpcc,
+            "timely": self._timely,
+            "dctcp": self._dctcp,
+            "dcqcn-hpcc": self._dcqcn_hpcc,
+        }[control]()
         found = {"min_rate": "100Mbps"} | self._fields(fields)
         if control == "hpcc":
             found = {"max_stage": 5, "multi_rate": True} | found
+        if control == "dcqcn-hpcc":
+            found = {"alpha_timer": "55us", "fast_recovery": 5} | found
         if control != "dctcp":
             found["window"] = self._window()
+            found |= self._base_rtt(control, found["window"], network)
+        # Acknowledgements are of the data's class at switches, whatever ACK_HIGH_PRIO says.
+        wire = {"header_bytes": header, "ack_bytes": ack, "control_class": 1}
+        return hosts | wire | {"recovery": self._recovery(), "congestion": {control: found}}
+
+    def _base_rtt(self, control: str, window: str, network: Network | None) -> dict[str, str]:
+        """The round trip of that code, where the control uses one."""
+        if control != "hpcc" and window == "none":
+            return {}
+        payload = int((self._word("PACKET_PAYLOAD_SIZE") or (0, "1000"))[1])
+        time_ns = base_rtt_ns(network, payload) if network else None
+        if time_ns is None:
             self.notes.append(
                 "base_rtt is the longest round trip, with headers and ACKs; HPCC's code has 1000 B one way"
             )
-        return hosts | {"header_bytes": header, "ack_bytes": ack, "congestion": {control: found}}
+            return {}
+        self.notes.append(f"base_rtt is that of HPCC's code, {time_ns} ns: payload, one way")
+        return {"base_rtt": f"{time_ns}ns"}
+
+    def _recovery(self) -> dict[str, Any]:
+        """Go-back-N or go-back-0, whose reports of a missing packet that code repeats after 500 us."""
+        chunk = self._taken("L2_CHUNK_SIZE", self._chunk)
+        if self._taken("L2_BACK_TO_ZERO", self._flag) and chunk:
+            return {"go-back-0": {"chunk": chunk, "nak_interval": "500us"}}
+        return {"go-back-n": {"nak_interval": "500us"}}
 
     def _window(self) -> str:
         """The field `window`, by HAS_WIN and VAR_WIN, whose values in HPCC's code are 1 and 0."""
@@ -221,6 +260,19 @@ class Config:
             "RATE_AI": ("rate_ai", self._rate),
             "RATE_HAI": ("rate_hai", self._rate),
             "MIN_RATE": ("min_rate", self._rate),
+        }
+
+    def _dcqcn_hpcc(self) -> _Fields:
+        return {
+            "ALPHA_RESUME_INTERVAL": ("alpha_timer", self._microseconds),
+            "RATE_DECREASE_INTERVAL": ("decrease_interval", self._microseconds),
+            "RP_TIMER": ("rate_timer", self._microseconds),
+            "EWMA_GAIN": ("g", self._share),
+            "FAST_RECOVERY_TIMES": ("fast_recovery", self._stages),
+            "RATE_AI": ("rate_ai", self._rate),
+            "RATE_HAI": ("rate_hai", self._rate),
+            "MIN_RATE": ("min_rate", self._rate),
+            "CLAMP_TARGET_RATE": ("clamp_target", self._flag),
         }
 
     def _hpcc(self) -> _Fields:
@@ -316,6 +368,13 @@ class Config:
 
     def _bytes(self, line: int, key: str, word: str) -> str:
         return f"{self.source.whole(line, key, word, 1, _PAYLOAD_MAX)}B"
+
+    def _chunk(self, line: int, key: str, word: str) -> str | None:
+        chunk = self.source.whole(line, key, word, 0, 10**9)
+        return f"{chunk}B" if chunk else None
+
+    def _mebibytes(self, line: int, key: str, word: str) -> str:
+        return f"{self.source.whole(line, key, word, 1, 10**5)}MiB"
 
     def _packets(self, line: int, key: str, word: str) -> int:
         return self.source.whole(line, key, word, 0, 1_000_000)

@@ -7,6 +7,7 @@ MODULES = (
     "agents",
     "arrivals",
     "balancers",
+    "buffers",
     "congestion_controls",
     "controllers",
     "matrices",

@@ -57,6 +57,10 @@ impl Default for Codel {
 }
 
 impl Settings for Codel {
+    fn joins_buffer(&self) -> bool {
+        true
+    }
+
     fn for_marks(&self) -> &'static [&'static str] {
         &["ecn"]
     }

@@ -40,6 +40,10 @@ impl DropTail {
 }
 
 impl Settings for DropTail {
+    fn joins_buffer(&self) -> bool {
+        !self.keep_headers
+    }
+
     fn offers(&self) -> &'static [Feature] {
         if self.keep_headers { &[Feature::Headers] } else { &[] }
     }

@@ -77,6 +77,10 @@ impl Ecn {
 }
 
 impl Settings for Ecn {
+    fn joins_buffer(&self) -> bool {
+        true
+    }
+
     fn offers(&self) -> &'static [Feature] {
         &[Feature::Ecn]
     }

@@ -120,6 +120,10 @@ impl Lossless {
 }
 
 impl Settings for Lossless {
+    fn joins_buffer(&self) -> bool {
+        true
+    }
+
     fn offers(&self) -> &'static [Feature] {
         &[Feature::Ecn, Feature::Lossless]
     }
@@ -273,11 +277,19 @@ impl PortContext<'_> {
             return true;
         };
         let waiting = gate.waiting[class] + size;
-        if waiting > gate.thresholds.limit {
+        let above = if self.port.shares {
+            let (memory, link) = (&mut self.control.memory, ingress.index());
+            if !memory.take_in(link, class, size) {
+                return false;
+            }
+            memory.is_above(link, class)
+        } else if waiting > gate.thresholds.limit {
             return false;
-        }
+        } else {
+            waiting > gate.thresholds.xoff
+        };
         gate.waiting[class] = waiting;
-        if waiting > gate.thresholds.xoff && gate.wanted & 1 << class == 0 {
+        if above && gate.wanted & 1 << class == 0 {
             gate.wanted |= 1 << class;
             self.after.pause(ingress);
         }
@@ -292,7 +304,13 @@ impl PortContext<'_> {
             return;
         };
         gate.waiting[class] -= size;
-        if gate.wanted & 1 << class != 0 && gate.waiting[class] <= gate.thresholds.xon {
+        let below = if self.port.shares {
+            self.control.memory.let_out(ingress.index(), class, size);
+            self.control.memory.is_below(ingress.index(), class)
+        } else {
+            gate.waiting[class] <= gate.thresholds.xon
+        };
+        if gate.wanted & 1 << class != 0 && below {
             gate.wanted &= !(1 << class);
             self.after.pause(ingress);
         }
@@ -333,9 +351,14 @@ impl Discipline for Model {
         Some(packet)
     }
 
-    /// A packet that need not wait is not counted and not marked.
+    /// A packet that need not wait is not counted and not marked, except by memory that ports share: there it is counted
+    /// on arrival, as it may have to pause its link.
     #[inline]
     fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
+        if cx.port.shares {
+            self.enqueue(id, cx);
+            return self.dequeue(cx);
+        }
         let packet = &cx.arena[id];
         let (size, class) = (packet.size, class_of(packet.header.class));
         if cx.port.paused & 1 << class != 0 {

@@ -142,6 +142,12 @@ pub trait Settings {
         false
     }
 
+    /// Whether its packets may take memory that the ports of a switch share: it then keeps or drops what is offered, and
+    /// changes no packet's size.
+    fn joins_buffer(&self) -> bool {
+        false
+    }
+
     /// Whether it pauses the upstream ports before it has to drop: see `engine/network/pause.rs`.
     fn pauses(&self) -> bool {
         false

@@ -77,6 +77,10 @@ const SAFE: f64 = 0.2;
 const SPACED: (f64, f64) = (0.85, 8.5);
 
 impl Settings for Pie {
+    fn joins_buffer(&self) -> bool {
+        true
+    }
+
     fn for_marks(&self) -> &'static [&'static str] {
         &["ecn", "mark_most"]
     }

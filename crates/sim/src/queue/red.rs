@@ -77,6 +77,10 @@ impl Red {
 }
 
 impl Settings for Red {
+    fn joins_buffer(&self) -> bool {
+        true
+    }
+
     fn for_marks(&self) -> &'static [&'static str] {
         &["ecn"]
     }

@@ -61,6 +61,10 @@ impl Default for StrictPriority {
 }
 
 impl Settings for StrictPriority {
+    fn joins_buffer(&self) -> bool {
+        true
+    }
+
     fn offers(&self) -> &'static [Feature] {
         match self.mark {
             MarkBy::None => &[Feature::Classes],

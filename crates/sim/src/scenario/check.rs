@@ -13,6 +13,7 @@ use super::schema::SCHEMA;
 use super::{Admit, Connection, Entry, Run, walk};
 use crate::agent::Agent;
 use crate::balancer::{Balancer, Routing};
+use crate::buffer::Buffer;
 use crate::engine::contract::telemetry;
 use crate::engine::run::memory::least_network_bytes;
 use crate::faults::timeline::Timeline;
@@ -100,6 +101,7 @@ fn parts(draft: &Draft, fabric: Option<&Fabric>) -> Vec<Problem> {
         problems.extend(draft.too_long(fabric, &transports));
         let asks = |transport: &Transport| transport.needs().features.contains(&Feature::Telemetry);
         problems.extend(draft.telemetry(fabric, asks));
+        problems.extend(draft.buffer(fabric, &transports));
         problems.extend(draft.faults(fabric));
         problems.extend(draft.observe(fabric));
     }
@@ -253,6 +255,35 @@ impl<'a> Draft<'a> {
                 let hint = format!("use {}", list(queues_with(&[*need])).replace(", ", " or "));
                 problems.push(Problem::new("queue", message).with_value(value).with_hint(Some(hint)));
             }
+        }
+        problems
+    }
+
+    /// The ports that share memory have a queue that can: one that pauses where the memory does, and else none that does.
+    fn buffer(&self, fabric: &Fabric, transports: &[Chosen<'a>]) -> Vec<Problem> {
+        let Some((value, buffer)) = self.part::<Buffer>("buffer", self.document.get("buffer")) else {
+            return Vec::new();
+        };
+        let recommended = || Some(transports.iter().find(|chosen| chosen.used)?.transport.profile().queue);
+        let queue = match self.document.get("queue").filter(|value| !value.is_null()) {
+            Some(value) => self.part::<Queue>("queue", Some(value)).map(|(_, queue)| queue),
+            None => recommended(),
+        };
+        let by_class = queue.as_ref().is_some_and(|queue| queue.classes() > 1);
+        let mut problems = own("buffer", buffer.name(), value, buffer.problems_on(fabric, by_class));
+        let fits = |queue: &Queue| queue.joins_buffer() && queue.pauses() == buffer.pauses();
+        if let Some(queue) = queue.filter(|queue| !fits(queue)) {
+            let why = match buffer.pauses() {
+                true => "pauses upstream ports by the memory of a switch",
+                false => "lets ports that keep or drop packets share memory",
+            };
+            let message = format!("\"{}\" {why}, and the queue \"{}\" does not", buffer.name(), queue.name());
+            let others = Queue::NAMES
+                .iter()
+                .copied()
+                .filter(|name| Queue::deserialize(&json!({ *name: {} })).is_ok_and(|queue| fits(&queue)));
+            let hint = format!("use the queue {}", list(others).replace(", ", " or "));
+            problems.push(Problem::new("buffer", message).with_value(value).with_hint(Some(hint)));
         }
         problems
     }

@@ -32,6 +32,7 @@ pub use self::schema::{of as schema_of, schema, text as schema_text};
 pub use self::text::Format;
 use crate::agent::Agent;
 use crate::balancer::{Balancer, Routing};
+use crate::buffer::Buffer;
 use crate::controller::Controller;
 use crate::derived::settle;
 use crate::faults::Faults;
@@ -150,6 +151,9 @@ pub struct Scenario {
     /// Queue discipline of the ports. Absent: the transport's recommendation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// Memory that the ports of a switch share. Absent: none, each port has that of its queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Buffer>,
     /// The computation at each port for passing packets. Absent: the transport's need, with its defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
@@ -207,6 +211,8 @@ pub struct Run {
     pub port_mode: PortMode,
     /// Which of several packets that come out of links at the same picosecond goes first.
     pub ties: Ties,
+    /// Resolution of transmission times, and of the gaps of RoCE: for comparison with simulators that cut off the rest.
+    pub time_unit: TimeUnit,
     /// Threads that run the parts of the network side by side; results are the same. A run that cannot be
     /// parted takes one thread and reports the reason.
     #[schemars(range(min = 1, max = 64))]
@@ -236,6 +242,18 @@ pub enum Ties {
     Arrival,
     /// The packet of one link, the same at each instant: a link wins all its ties with another one, or none.
     Link,
+}
+
+/// Resolution of the time that a packet takes on a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum TimeUnit {
+    /// Exact; where a rate does not divide, rounded up to the picosecond.
+    #[serde(rename = "1ps")]
+    Picosecond,
+    /// Whole nanoseconds, the rest of which is cut off, as in ns-3: 1048 B at 100 Gbps take 83 instead of 83.84 ns, as if the
+    /// link had 101 Gbps. Ideal times and utilisation remain those of the link's rate.
+    #[serde(rename = "1ns")]
+    Nanosecond,
 }
 
 impl Scenario {
@@ -350,6 +368,7 @@ impl Default for Run {
             audit: false,
             port_mode: PortMode::Auto,
             ties: Ties::Drawn,
+            time_unit: TimeUnit::Picosecond,
             threads: 1,
         }
     }

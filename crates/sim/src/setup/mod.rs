@@ -10,12 +10,14 @@ use serde_json::Value;
 use self::steps::{Carried, Offered, Settling, carrier, distinct, longest_of, paths, rule};
 use crate::agent::{self, Agent};
 use crate::balancer::{self, Balancer};
+use crate::buffer::Buffer;
 use crate::controller::{self, Controller};
 use crate::derived::Longest;
 use crate::engine::contract::controller::Channel;
 use crate::engine::contract::credit::{CLASSES, Credits};
-use crate::engine::contract::gate::Thresholds;
+use crate::engine::contract::gate::{FRAME_BYTES, Thresholds};
 use crate::engine::contract::members::Members;
+use crate::engine::contract::memory::Memory;
 use crate::engine::contract::rules::Rules;
 use crate::engine::data::plan::{Agenda, Carrier, Parts, Plan, Rule};
 use crate::faults::timeline::Timeline;
@@ -23,7 +25,7 @@ use crate::ids::NodeId;
 use crate::problem::{Problem, within};
 use crate::queue::{self, Feature, Queue};
 use crate::routing::{Disconnected, Routes, min_host_delay};
-use crate::scenario::{Entry, PortMode, Prototypes, Scenario};
+use crate::scenario::{Entry, PortMode, Prototypes, Scenario, TimeUnit};
 use crate::topology::{Fabric, Link};
 use crate::traffic::{Demand, FLOWS_MAX, Flow, Traffic};
 use crate::transport::{self, Profile, Transport};
@@ -53,6 +55,8 @@ pub struct Setup {
     pub balancers: Vec<Balancer>,
     /// The queue discipline of ports.
     pub queue: Queue,
+    /// Memory that the ports of a switch share, if they do.
+    pub buffer: Option<Buffer>,
     /// The agent, if there is one, and the model of the transport that it serves.
     pub agent: Option<(Agent, u8)>,
     /// The controller, if there is one, and the model of the transport that it serves.
@@ -133,6 +137,7 @@ impl Setup {
             longest,
             balancers,
             queue,
+            buffer: scenario.buffer.clone(),
             full_packet: scenario.full_packet(),
             packet_max: scenario.packet_max(),
             has_prototypes: settling.has_prototypes,
@@ -158,6 +163,7 @@ impl Setup {
                 members: self,
                 seed: run.seed,
                 replica: run.replica,
+                whole_ns: run.time_unit == TimeUnit::Nanosecond,
                 serviced_only: run.port_mode == PortMode::Serviced || self.ties == Rule::Arrival,
                 ties: self.ties,
                 agenda,
@@ -293,11 +299,14 @@ impl Members for Setup {
 
     fn committed(&self) -> Option<Rules> {
         // A committed port computes a departure before it knows what waits then.
-        (self.telemetry() == 0).then(|| self.queue.committed(self.full_packet)).flatten()
+        (self.telemetry() == 0 && self.buffer.is_none())
+            .then(|| self.queue.committed(self.full_packet))
+            .flatten()
     }
 
+    /// Another port of a switch sees what a departure has freed.
     fn acts_on_departure(&self) -> bool {
-        self.queue.acts_on_departure()
+        self.queue.acts_on_departure() || self.buffer.is_some()
     }
 
     fn pauses(&self) -> bool {
@@ -312,7 +321,21 @@ impl Members for Setup {
         self.queue.credits(&self.fabric, &self.sends(), self.packet_max)
     }
 
+    fn shares_memory(&self) -> bool {
+        self.buffer.is_some()
+    }
+
+    fn memory(&self) -> Memory {
+        let memory = |buffer: &Buffer| buffer.memory(&self.fabric, self.queue.classes() > 1);
+        self.buffer.as_ref().map(memory).unwrap_or_default()
+    }
+
+    fn frame_bytes(&self) -> u32 {
+        self.buffer.as_ref().and_then(|buffer| buffer.frame_bytes()).unwrap_or(FRAME_BYTES)
+    }
+
     fn port_bytes(&self) -> usize {
-        self.queue.port_bytes()
+        let shares = if self.buffer.is_some() { Memory::LINK_BYTES } else { 0 };
+        self.queue.port_bytes() + shares
     }
 }

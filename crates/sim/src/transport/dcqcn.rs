@@ -1,10 +1,11 @@
-//! DCQCN over RoCEv2, with all fields in one table: another spelling of `roce` with `congestion = "dcqcn"`.
+//! DCQCN over RoCEv2, with all fields in one table: another spelling of `roce` with `congestion = "dcqcn"` and go-back-N.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::roce::Roce;
 use super::roce::congestion::dcqcn::DcqcnControl;
+use super::roce::recovery::Recovery;
 use super::{Needs, Profile, Settings};
 use crate::advice::Advice;
 use crate::derived::Longest;
@@ -71,10 +72,10 @@ pub struct Dcqcn {
     #[schemars(range(max = 7))]
     pub control_class: u32,
     /// Without an acknowledgement of new data for so long, all packets from the first unacknowledged one are
-    /// retransmitted: 4.096 us times 2 to the power of 14.
+    /// retransmitted: 4.096 us times 2 to the power of 14. IRN has timeouts of its own.
     #[schemars(extend("x-minimum" = "1us"))]
     pub timeout: Time,
-    /// Whether it requires ports that do not drop; else any ports that mark are accepted.
+    /// Whether it requires ports that do not drop; else, and under IRN, any ports that mark are accepted.
     pub lossless: bool,
 }
 
@@ -120,6 +121,7 @@ impl From<Dcqcn> for Roce {
         };
         Roce {
             congestion: control.into(),
+            recovery: Recovery::default(),
             payload: config.payload,
             header_bytes: config.header_bytes,
             ack_bytes: config.ack_bytes,
@@ -171,6 +173,7 @@ mod tests {
     fn fields_are_those_of_roce_and_its_control() {
         let mut both = fields::<Roce>();
         both.remove("congestion");
+        both.remove("recovery");
         both.extend(fields::<DcqcnControl>());
         assert_eq!(Value::from(fields::<Dcqcn>()), Value::from(both));
         assert_eq!(Roce::from(Dcqcn::default()), Roce::default());

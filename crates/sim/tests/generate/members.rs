@@ -203,6 +203,7 @@ fn every_registered_member_is_a_member_of_the_schema() {
         ("Congestion", flowyard_sim::transport::tcp::congestion::Congestion::NAMES),
         ("Queue", flowyard_sim::queue::Queue::NAMES),
         ("Balancer", flowyard_sim::balancer::Balancer::NAMES),
+        ("Buffer", flowyard_sim::buffer::Buffer::NAMES),
         ("Agent", flowyard_sim::agent::Agent::NAMES),
         ("Controller", flowyard_sim::controller::Controller::NAMES),
     ];

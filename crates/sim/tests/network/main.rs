@@ -6,6 +6,7 @@ mod common;
 mod analytic;
 mod aqm;
 mod balancing;
+mod buffer;
 mod determinism;
 mod ecmp;
 mod endings;

@@ -28,6 +28,7 @@ mod racks;
 mod racs;
 mod rate_controls;
 mod rcp;
+mod recovery;
 mod send_buffer;
 mod slots;
 mod swift;

@@ -1,6 +1,7 @@
-//! TIMELY, PowerTCP and DCTCP over RoCE: single reactions by hand, and fixed points.
+//! TIMELY, PowerTCP, DCTCP and the DCQCN of the HPCC simulator over RoCE: single reactions by hand, and fixed points.
 
 use crate::common::{MS, Run, run};
+use flowyard_sim::transport::roce::congestion::dcqcn_hpcc::{DcqcnHpcc, Model as DcqcnHpccModel};
 use flowyard_sim::transport::roce::congestion::dctcp::{DctcpControl, Model as DctcpModel};
 use flowyard_sim::transport::roce::congestion::timely::{Counts, Model as TimelyModel, Timely};
 use flowyard_sim::transport::roce::congestion::{Ack, Control, Telemetry};
@@ -156,5 +157,72 @@ fn powertcp_keeps_a_queue_of_beta_for_each_flow() {
                 "{mode}, {senders}: {mean}, {expected}"
             );
         }
+    }
+}
+
+/// Acknowledgements with marks at so many us, and the rate in Gbps at each of the given times in ns.
+fn dcqcn_hpcc(config: &DcqcnHpcc, marks: &[u64], times: &[u64]) -> Vec<f64> {
+    let mut model = DcqcnHpccModel::new(config, Rate(100 * GBPS));
+    let mut events: Vec<_> = marks.iter().map(|us| (1000 * us, true)).collect();
+    events.extend(times.iter().map(|&ns| (ns, false)));
+    events.sort_unstable();
+    let mut rates = Vec::new();
+    for (ns, marked) in events {
+        let now = Time::from_ns(ns);
+        model.advance(now);
+        if marked {
+            model.on_ack(&Ack { now, marked, ..Ack::default() }, &Telemetry::NONE);
+        } else {
+            rates.push(model.rate() / 1e9);
+        }
+    }
+    rates
+}
+
+/// One notification at t = 10 us: alpha falls four times before the cut, 4.001 us later, to (255/256)^4 = 0.984466; the rate
+/// to 50.7767 Gbps while the target stays. Then each 900 us it rises half of the way. Under the order of the paper, with an
+/// alpha of 1, it would be 50 Gbps.
+#[test]
+fn dcqcn_of_the_hpcc_simulator_by_hand() {
+    let cut = 14_001;
+    let times = [cut - 1, cut, cut + 899_999, cut + 900_000, cut + 1_800_000, cut + 2_700_000];
+    let found = dcqcn_hpcc(&DcqcnHpcc::default(), &[10], &times);
+    let low = 100.0 * (1.0 - (255.0_f64 / 256.0).powi(4) / 2.0);
+    assert!((low - 50.7767).abs() < 1e-4);
+    let mut expected = vec![100.0, low, low];
+    for _ in 0..3 {
+        expected.push(f64::midpoint(100.0, expected[expected.len() - 1]));
+    }
+    for (found, expected) in found.iter().zip(&expected) {
+        assert!(close(*found, *expected), "{found} is not {expected}");
+    }
+}
+
+/// Notifications of one interval make one cut, with an alpha to which each microsecond with one of them adds g. A second cut
+/// without a rise since the first keeps the target of 100 Gbps, or with `clamp_target` lowers it to the rate of the first.
+#[test]
+fn notifications_of_an_interval_make_one_cut() {
+    let g = 1.0 / 256.0;
+    // At 1, 2, 3, 4 us after the first: nothing, one, nothing, nothing; then nothing for four more.
+    let alpha = [0.0, 1.0, 0.0, 0.0].iter().fold(1.0, |alpha, noted| (1.0 - g) * alpha + g * noted);
+    let first = 100.0 * (1.0 - alpha / 2.0);
+    let alpha = [1.0, 0.0, 0.0, 0.0].iter().fold(alpha, |alpha, noted| (1.0 - g) * alpha + g * noted);
+    let second = first * (1.0 - alpha / 2.0);
+    for (clamp_target, target) in [(false, 100.0), (true, first)] {
+        let config = DcqcnHpcc { clamp_target, ..DcqcnHpcc::default() };
+        let mut model = DcqcnHpccModel::new(&config, Rate(100 * GBPS));
+        let mut at = |ns: u64, marked: bool| {
+            let now = Time::from_ns(ns);
+            model.advance(now);
+            model.on_ack(&Ack { now, marked, ..Ack::default() }, &Telemetry::NONE);
+            model.rate() / 1e9
+        };
+        at(0, true);
+        at(1500, true);
+        at(1900, true);
+        assert!(close(at(4001, false), first));
+        at(4500, true);
+        assert!(close(at(8001, false), second) && close(at(12_001, false), second));
+        assert!(close(at(908_001, false), f64::midpoint(second, target)));
     }
 }

@@ -63,6 +63,7 @@ impl<M: Members> Auditor<'_, '_, '_, M> {
         self.audit_agents(&found, &mut wrong);
         for part in &self.parts {
             part.audit_pauses(&mut wrong);
+            part.audit_memory(&mut wrong);
             part.audit_starts(&mut wrong);
         }
         wrong

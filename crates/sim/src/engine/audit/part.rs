@@ -8,6 +8,7 @@ use crate::engine::contract::members::Members;
 use crate::engine::contract::path::Choose;
 use crate::engine::data::conn::Conn;
 use crate::engine::data::event::{Owner, Phase};
+use crate::engine::data::gate::CLASSES;
 use crate::engine::data::start::start_of;
 use crate::engine::network::egress::PortQueue;
 use crate::engine::network::is_wake;
@@ -107,6 +108,36 @@ impl<M: Members> Engine<'_, '_, M> {
                 wrong.push(format!(
                     "link {link}: {counted:?} bytes counted by class behind it, {found:?} wait"
                 ));
+            }
+        }
+    }
+
+    /// The memory in use is that of the counted queues and links, which are the waiting packets.
+    pub(super) fn audit_memory(&self, wrong: &mut Vec<String>) {
+        let memory = &self.net.control.memory;
+        for (node, (switch, found)) in memory.switches.iter().zip(memory.count_used()).enumerate() {
+            if switch.used != found || switch.used > switch.size {
+                wrong.push(format!(
+                    "node {node}: {} of {} shared bytes in use, {found} counted",
+                    switch.used, switch.size
+                ));
+            }
+        }
+        for (link, (queue, egress)) in memory.queues.iter().zip(&self.net.egress).enumerate() {
+            let (port, counted) =
+                (&egress.port, queue.queued.iter().map(|&bytes| u64::from(bytes)).sum::<u64>());
+            // The wire may be free since, which no event has noted yet.
+            let waits = port.bytes - u64::from(port.wire_bytes);
+            if port.shares && waits != counted {
+                wrong.push(format!("link {link}: {counted} bytes counted in its queue, {waits} wait"));
+            }
+        }
+        for (link, (arrivals, gate)) in memory.arrivals.iter().zip(&self.net.control.pauses.gates).enumerate()
+        {
+            let counted = |class: usize| arrivals.held[class] + arrivals.over[class];
+            let counts = |class: usize| memory.gates.exempt & 1 << class == 0;
+            if (0..CLASSES).any(|class| counts(class) && counted(class) != gate.waiting[class]) {
+                wrong.push(format!("link {link}: its share of the memory is not {:?}", gate.waiting));
             }
         }
     }

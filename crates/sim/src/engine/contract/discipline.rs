@@ -8,7 +8,7 @@ use crate::engine::data::conn::Conn;
 use crate::engine::data::credit::Word;
 use crate::engine::data::deferred::Deferred;
 use crate::engine::data::event::{Event, Phase, key, order};
-use crate::engine::data::gate::FlowControl;
+use crate::engine::data::gate::{FlowControl, class_of};
 use crate::engine::data::packet::{Arena, Packet, flag};
 pub use crate::engine::data::points::DropReason;
 use crate::engine::data::points::{Point, Step};
@@ -82,6 +82,32 @@ impl PortContext<'_> {
     #[inline]
     pub fn keep(&mut self, size: u32) {
         self.port.join(self.now, size);
+        if self.port.shares {
+            self.hold(size);
+        }
+    }
+
+    /// Whether the memory of the switch has room for a packet: asked before the queue sees it.
+    #[cold]
+    pub(crate) fn has_room(&mut self, id: PacketId) -> bool {
+        let Packet { size, header, .. } = self.arena[id];
+        let memory = &mut self.control.memory;
+        memory.offered = class_of(header.class);
+        memory.admits(self.link.index(), size, self.port.rate, self.now)
+    }
+
+    /// The packet that was offered last takes memory.
+    #[cold]
+    fn hold(&mut self, size: u32) {
+        self.control.memory.grow(self.link.index(), size);
+    }
+
+    /// A packet goes on the wire and no longer takes memory.
+    #[cold]
+    pub(crate) fn free(&mut self, packet: Queued) {
+        let (link, class) = (self.link.index(), class_of(self.arena[packet.id].header.class));
+        self.control.memory.shrink(link, class, packet.size);
+        self.control.memory.sent(link, class, packet.size, self.now);
     }
 
     /// A packet is on the wire: its arrival.
@@ -125,6 +151,10 @@ impl PortContext<'_> {
     /// Drops a waiting packet, which is counted in the port.
     pub fn drop_waiting(&mut self, packet: Queued, why: DropReason) {
         self.port.quit(self.now, packet.size);
+        if self.port.shares {
+            let class = class_of(self.arena[packet.id].header.class);
+            self.control.memory.shrink(self.link.index(), class, packet.size);
+        }
         self.drop(packet.id, why);
     }
 

@@ -105,6 +105,13 @@ pub trait Host {
     /// The transmission time of so many bytes at a port.
     fn transmission(&self, port: LinkId, bytes: u32) -> Time;
 
+    /// A time in the unit of a port's transmissions: see `run.time_unit`.
+    #[inline]
+    fn in_unit(&self, port: LinkId, time: Time) -> Time {
+        let _ = port;
+        time
+    }
+
     /// The present rate of a port.
     fn rate(&self, port: LinkId) -> Rate;
 

@@ -8,6 +8,7 @@ use super::endpoint::Endpoint;
 use super::path::Choose;
 use crate::engine::data::credit::Credits;
 use crate::engine::data::gate::Thresholds;
+use crate::engine::data::memory::Memory;
 use crate::engine::data::rules::Rules;
 use crate::topology::{Fabric, Link};
 
@@ -67,6 +68,15 @@ pub trait Members: Sync {
 
     /// The credit of the heads of links; empty unless the queue gives credits: see `engine/network/credit.rs`.
     fn credits(&self) -> Credits;
+
+    /// Whether the ports of a switch share its memory. No port is then committed, and no departure decided in retrospect.
+    fn shares_memory(&self) -> bool;
+
+    /// If so, the empty memory of all switches.
+    fn memory(&self) -> Memory;
+
+    /// Bytes of a pause frame on the wire.
+    fn frame_bytes(&self) -> u32;
 
     /// Memory that a port takes beyond one with a single queue: see `engine/run/memory.rs`.
     fn port_bytes(&self) -> usize;

@@ -12,4 +12,6 @@ pub mod observer;
 pub mod path;
 pub mod schedule;
 
-pub use super::data::{conn, credit, event, gate, numbers, packet, paths, points, ring, rules, telemetry};
+pub use super::data::{
+    conn, credit, event, gate, memory, numbers, packet, paths, points, ring, rules, telemetry,
+};

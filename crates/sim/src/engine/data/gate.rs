@@ -4,6 +4,7 @@
 //! lossless queue (`queue/lossless.rs`) does so. `pause` turns them into pause frames.
 
 use super::credit::Credits;
+use super::memory::Memory;
 use crate::units::Time;
 
 /// Classes that a frame covers.
@@ -26,6 +27,8 @@ pub struct FlowControl {
     pub pauses: Pauses,
     /// Credit by link; empty unless the queue gives credits.
     pub credits: Credits,
+    /// Memory that ports of a switch share; empty unless they do.
+    pub memory: Memory,
 }
 
 /// Counters of each link's end, and the frames to its head.
@@ -35,6 +38,8 @@ pub struct Pauses {
     pub gates: Vec<Gate>,
     /// By link: how often and how long its head was stopped; as long as `gates`.
     pub stops: Vec<Stops>,
+    /// Bytes of a frame on the wire.
+    pub frame_bytes: u32,
 }
 
 /// Bytes that arrived on one link and are queued at its end. One cache line.

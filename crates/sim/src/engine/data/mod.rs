@@ -7,6 +7,7 @@ pub mod deferred;
 pub mod event;
 pub mod finished;
 pub mod gate;
+pub mod memory;
 pub mod numbers;
 pub mod packet;
 pub mod paths;

@@ -88,6 +88,8 @@ pub struct Parts<'a, M> {
     pub replica: u64,
     /// Whether no port may commit to departures.
     pub serviced_only: bool,
+    /// Whether transmissions take whole nanoseconds, the rest of which is cut off.
+    pub whole_ns: bool,
     /// Which of several packets that arrive at one instant goes first. By arrival, transmissions are to begin in their order:
     /// `serviced_only`.
     pub ties: Rule,

@@ -23,7 +23,7 @@ pub struct Port {
     /// crossed the link, so that one event can start many transmissions in retrospect; zero at a host's port, whose
     /// transports must be polled in time.
     pub lookahead: Time,
-    /// Zero if the rate does not divide: then each packet's time is rounded up by itself.
+    /// Zero if the rate does not divide: then each packet's time is rounded up by itself; and if `whole_ns`.
     ps_per_byte: u32,
     pub rank: u32,
     /// Packets and bytes put on the wire.
@@ -56,6 +56,10 @@ pub struct Port {
     pub remote: u8,
     /// Whether it writes its state into records of packets that leave it: see `engine/data/telemetry.rs`.
     pub stamps: bool,
+    /// Whether transmissions take whole nanoseconds, the rest of which is cut off.
+    whole_ns: bool,
+    /// Whether its packets take memory that ports of a switch share: see `engine/data/memory.rs`.
+    pub shares: bool,
 
     /// Present rate of the link.
     pub rate: Rate,
@@ -141,6 +145,8 @@ impl Port {
             timer_set: false,
             remote: 0,
             stamps: false,
+            whole_ns: false,
+            shares: false,
             lookahead: Time::ZERO,
             area: 0,
             bytes_max: 0,
@@ -150,6 +156,17 @@ impl Port {
         }
     }
 
+    /// From now on transmissions take whole nanoseconds, the rest of which is cut off.
+    pub fn cut_off_below_ns(&mut self) {
+        (self.whole_ns, self.ps_per_byte) = (true, 0);
+    }
+
+    /// A time in the unit of the port's transmissions.
+    #[inline]
+    pub fn in_unit(&self, time: Time) -> Time {
+        if self.whole_ns { Time(time.0 - time.0 % 1000) } else { time }
+    }
+
     /// Sets the rate of transmissions that begin from now on.
     pub fn set_rate(&mut self, rate: Rate) {
         let busy = self.busy(self.sent.bytes, Time::ZERO);
@@ -157,7 +174,7 @@ impl Port {
             (fault.busy, fault.bytes) = (busy, self.sent.bytes);
         }
         self.rate = rate;
-        self.ps_per_byte = rate.whole_ps_per_byte().unwrap_or(0);
+        self.ps_per_byte = if self.whole_ns { 0 } else { rate.whole_ps_per_byte().unwrap_or(0) };
     }
 
     /// Time that so many bytes take on the wire.
@@ -166,7 +183,10 @@ impl Port {
         if self.ps_per_byte != 0 {
             return Time(u64::from(bytes) * u64::from(self.ps_per_byte));
         }
-        self.rate.transmission(u64::from(bytes))
+        match self.whole_ns {
+            true => self.rate.transmission_in_ns(bytes),
+            false => self.rate.transmission(u64::from(bytes)),
+        }
     }
 
     /// Time in which packets were on the wire, given the bytes of all whose transmission has begun, and the remaining
@@ -316,6 +336,21 @@ mod tests {
         port.quit(Time::from_us(5), 1000);
         assert_eq!(port.area, 4250 * 1_000_000);
         assert_eq!((port.bytes, port.packets, port.bytes_max, port.packets_max), (1250, 1, 2250, 2));
+    }
+
+    /// 1048 B at 100 Gbps are 83.84 ns, 60 B at 400 Gbps 1.2 ns; at 30 Gbps, whose picoseconds do not divide, 1048 B are
+    /// 279.466... ns, rounded up. A rate that changes keeps the unit.
+    #[test]
+    fn transmissions_may_take_whole_nanoseconds() {
+        let link = Link { from: NodeId(0), to: NodeId(1), rate: Rate(100_000_000_000), delay: Time::ZERO };
+        let mut port = Port::new(&link, 0);
+        assert_eq!((port.transmission(1048), port.in_unit(Time(83_840))), (Time(83_840), Time(83_840)));
+        port.cut_off_below_ns();
+        assert_eq!((port.transmission(1048), port.in_unit(Time(83_840))), (Time(83_000), Time(83_000)));
+        port.set_rate(Rate(400_000_000_000));
+        assert_eq!(port.transmission(60), Time(1000));
+        port.set_rate(Rate(30_000_000_000));
+        assert_eq!((port.transmission(1048), link.rate.transmission(1048)), (Time(279_000), Time(83_840)));
     }
 
     /// By hand: three packets of 1250 B, sent one after the other, are each on a wire of 10 Gbps for 1 us. In the middle of

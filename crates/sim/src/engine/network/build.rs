@@ -63,7 +63,7 @@ impl<'a, M: Members> Network<'a, M> {
             kicks: Vec::new(),
             after: Deferred::default(),
             remote: Remote { of: 1, ..Remote::default() },
-            control: FlowControl { pauses: pauses(parts), credits },
+            control: FlowControl { pauses: pauses(parts), credits, memory: parts.members.memory() },
             reacts: false,
             host_ranks: ranks(parts, hosts, 1),
             host_timers: vec![0; hosts],
@@ -100,6 +100,7 @@ fn egress<M: Members>(parts: &Parts<M>, ranks: &[u32], credits: &Credits) -> Vec
     let in_retrospect = !parts.serviced_only && !parts.members.pauses() && !parts.members.acts_on_departure();
     let committed = if parts.serviced_only { None } else { parts.members.committed() };
     let stamps = parts.members.telemetry() != 0;
+    let shares = parts.members.shares_memory();
     let faults = faults(parts);
     let egress_of = |(at, (link, &rank)): (usize, (&Link, &u32))| {
         let (id, is_host) = (LinkId(at as u32), fabric.is_host(link.from));
@@ -111,6 +112,10 @@ fn egress<M: Members>(parts: &Parts<M>, ranks: &[u32], credits: &Credits) -> Vec
         port.fault = faults.get(&id).map(|&state| fault(state, stream(parts, Purpose::Loss, at)));
         port.paused = credits.paused_at_first(id);
         port.stamps = stamps;
+        port.shares = shares && !is_host;
+        if parts.whole_ns {
+            port.cut_off_below_ns();
+        }
         let queue = match committed {
             // A host's port is asked packet by packet: it must be serviced.
             _ if is_host => PortQueue::Serviced(parts.members.host_queue()),
@@ -162,6 +167,7 @@ fn pauses<M: Members>(parts: &Parts<M>) -> Pauses {
     };
     pauses.gates = fastest.iter().enumerate().map(gate).collect();
     pauses.stops = vec![Stops::default(); fabric.links.len()];
+    pauses.frame_bytes = parts.members.frame_bytes();
     pauses
 }
 

@@ -73,6 +73,11 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     }
 
     #[inline]
+    fn in_unit(&self, port: LinkId, time: Time) -> Time {
+        self.net.egress[port.index()].port.in_unit(time)
+    }
+
+    #[inline]
     fn rate(&self, port: LinkId) -> Rate {
         self.net.egress[port.index()].port.rate
     }

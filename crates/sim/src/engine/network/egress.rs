@@ -1,7 +1,7 @@
 //! The head of a link: a port, its queued packets, and the choice of the next one.
 
 use crate::engine::calendar::Calendar;
-use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
+use crate::engine::contract::discipline::{Discipline, DropReason, PortContext, Queued};
 use crate::engine::data::event::{Event, Phase, order};
 use crate::engine::data::finished::LinkCounts;
 use crate::engine::data::gate::Stops;
@@ -116,6 +116,9 @@ pub fn start<const WATCHED: bool>(cx: &mut PortContext, packet: Queued, at: Time
     if cx.port.stamps {
         cx.arena.stamp(packet.id, (cx.link, cx.port), at);
     }
+    if cx.port.shares {
+        cx.free(packet);
+    }
     if WATCHED {
         cx.see(Step::Started, packet.id);
     }
@@ -137,7 +140,11 @@ pub fn wait<const WATCHED: bool>(queue: &mut impl Discipline, id: PacketId, cx: 
     if WATCHED {
         cx.after.watch.offered = Some(id);
     }
-    queue.enqueue(id, cx);
+    if cx.port.shares && !cx.has_room(id) {
+        cx.drop(id, DropReason::Full);
+    } else {
+        queue.enqueue(id, cx);
+    }
     if WATCHED {
         cx.see_offered();
     }
@@ -151,6 +158,16 @@ pub fn wait<const WATCHED: bool>(queue: &mut impl Discipline, id: PacketId, cx: 
 #[inline(never)]
 pub fn wait_for_end<const WATCHED: bool>(queue: &mut impl Discipline, id: PacketId, cx: &mut PortContext) {
     wait::<WATCHED>(queue, id, cx);
+}
+
+/// A packet comes to a port whose wire is free: the packet to send at once, if there is one.
+#[inline(always)]
+pub fn pass(queue: &mut impl Discipline, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
+    if cx.port.shares && !cx.has_room(id) {
+        cx.drop(id, DropReason::Full);
+        return None;
+    }
+    queue.pass(id, cx)
 }
 
 /// Asks for an event when what waits must be served at the latest.

@@ -8,6 +8,7 @@ use crate::engine::contract::path::Choose;
 use crate::engine::contract::rules::Rules;
 use crate::engine::data::credit::Credits;
 use crate::engine::data::gate::Thresholds;
+use crate::engine::data::memory::Memory;
 use crate::engine::data::plan::{Agenda, Parts, Plan};
 use crate::engine::run::Engine;
 use crate::scenario::Scenario;
@@ -23,12 +24,24 @@ pub fn run<B: Choose + Send>(text: &str, balancer: fn() -> B) {
     let scenario: Scenario = toml::from_str(text).unwrap();
     let setup = Setup::new(&scenario, scenario.topology.build().into()).unwrap();
     let Plan {
-        parts: Parts { fabric, routes, faults, seed, replica, serviced_only, ties, agenda, .. }, ..
+        parts: Parts { fabric, routes, faults, seed, replica, serviced_only, whole_ns, ties, agenda, .. },
+        ..
     } = setup.plan(&scenario, Agenda::Calendar);
     let members = &Balanced(&setup, balancer);
     let of = setup.plan(&scenario, Agenda::Calendar);
     let plan = Plan {
-        parts: Parts { fabric, routes, faults, members, seed, replica, serviced_only, ties, agenda },
+        parts: Parts {
+            fabric,
+            routes,
+            faults,
+            members,
+            seed,
+            replica,
+            serviced_only,
+            whole_ns,
+            ties,
+            agenda,
+        },
         carriers: of.carriers,
         traffic: of.traffic,
         flows_max: of.flows_max,
@@ -92,6 +105,15 @@ impl<B: Choose + Send> Members for Balanced<'_, B> {
     }
     fn credits(&self) -> Credits {
         self.0.credits()
+    }
+    fn shares_memory(&self) -> bool {
+        self.0.shares_memory()
+    }
+    fn memory(&self) -> Memory {
+        self.0.memory()
+    }
+    fn frame_bytes(&self) -> u32 {
+        self.0.frame_bytes()
     }
     fn port_bytes(&self) -> usize {
         self.0.port_bytes()

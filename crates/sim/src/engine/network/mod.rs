@@ -22,7 +22,7 @@ pub mod transit;
 use self::agents::Agents;
 use self::control_plane::ControlPlane;
 use self::egress::{
-    Egress, PortQueue, arrival_event, catch_up, schedule_departure, start, wait, wait_for_end,
+    Egress, PortQueue, arrival_event, catch_up, pass, schedule_departure, start, wait, wait_for_end,
 };
 use self::mailbox::Mailbox;
 pub(in crate::engine) use self::switching::is_wake;
@@ -166,7 +166,7 @@ impl<'a, M: Members> Network<'a, M> {
                     let Some(kept) = cx.refuse(id, rules) else { return };
                     size = kept;
                 }
-                cx.keep(size);
+                cx.port.join(now, size);
                 if rules.marks(cx.port, wire) {
                     cx.mark(id);
                 }
@@ -188,7 +188,7 @@ impl<'a, M: Members> Network<'a, M> {
                 if WATCHED {
                     cx.after.watch.offered = Some(id);
                 }
-                let passed = queue.pass(id, &mut cx);
+                let passed = pass(queue, id, &mut cx);
                 if WATCHED {
                     cx.see_offered();
                 }

@@ -17,7 +17,7 @@ use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
 use crate::engine::data::credit::charged;
 use crate::engine::data::event::{Event, Phase, order};
-use crate::engine::data::gate::{CLASSES, FRAME_BYTES, class_of};
+use crate::engine::data::gate::{CLASSES, class_of};
 use crate::engine::data::packet::Packet;
 use crate::ids::LinkId;
 
@@ -55,7 +55,7 @@ impl<M: Members> Network<'_, M> {
         }
         gate.told = gate.wanted;
         gate.frames = gate.frames.wrapping_add(1);
-        let time = port.transmit_frame(self.now, FRAME_BYTES);
+        let time = port.transmit_frame(self.now, self.control.pauses.frame_bytes);
         let order = order(Phase::Pause, port.rank, gate.frames);
         let frame = Event { time, order, a: u32::from(gate.wanted) };
         match port.remote {

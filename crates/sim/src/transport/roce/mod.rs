@@ -1,21 +1,26 @@
 //! RoCEv2: RDMA over Ethernet, at the rate of a congestion control of one's choice.
 //!
-//! Reliability is go-back-N by packet numbers (InfiniBand architecture specification, volume 1, section 9.7): the receiver
-//! (`receiver`) discards packets that are out of order and reports a missing one, the sender (`sender`) goes back to it.
+//! Reliability is by packet numbers (InfiniBand architecture specification, volume 1, section 9.7): the receiver
+//! (`receiver`) reports a missing packet, the sender (`sender`) retransmits. Which packets, and whether the receiver keeps
+//! those that arrive out of order, is up to `recovery`: go-back-N, go-back-0, IRN.
 //! Packets are sent one by one at the rate of the flow's control, as long as its window, if it has one, is open. The
 //! controls, such as DCQCN, are in `congestion`.
 
 pub mod congestion;
 mod receiver;
+pub mod recovery;
 mod sender;
 
 use std::ops::Deref;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use self::congestion::{Begin, RateControl, Signals};
 use self::receiver::Receiver;
+use self::recovery::Recovery;
+use self::recovery::irn::Irn;
 use self::sender::{PACE, RETRANSMIT, Sender};
 use super::{Needs, Profile, Settings, audit_received};
 use crate::advice::Advice;
@@ -31,12 +36,14 @@ use crate::queue::Feature;
 use crate::queue::lossless::Lossless;
 use crate::units::{Bytes, Rate, Time};
 
-/// RoCEv2 with a congestion control of one's choice: go-back-N, and packets sent one by one at a rate.
+/// RoCEv2 with a congestion control and a recovery of one's choice: packets sent one by one at a rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Roce {
     /// Reaction of the rate to congestion.
     pub congestion: RateControl,
+    /// The packets that are retransmitted when one is missing.
+    pub recovery: Recovery,
     /// Payload of a full packet. The HPCC simulator: 1000 B; InfiniBand allows 256 B to 4096 B.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
     pub payload: Bytes,
@@ -62,10 +69,10 @@ pub struct Roce {
     #[schemars(range(max = 7))]
     pub control_class: u32,
     /// Without an acknowledgement of new data for so long, all packets from the first unacknowledged one are
-    /// retransmitted: 4.096 us times 2 to the power of 14.
+    /// retransmitted: 4.096 us times 2 to the power of 14. IRN has timeouts of its own.
     #[schemars(extend("x-minimum" = "1us"))]
     pub timeout: Time,
-    /// Whether it requires ports that do not drop; else any ports that mark are accepted.
+    /// Whether it requires ports that do not drop; else, and under IRN, any ports that mark are accepted.
     pub lossless: bool,
 }
 
@@ -73,6 +80,7 @@ impl Default for Roce {
     fn default() -> Self {
         Roce {
             congestion: RateControl::default(),
+            recovery: Recovery::default(),
             payload: Bytes(1000),
             header_bytes: Bytes(62),
             ack_bytes: Bytes(66),
@@ -94,7 +102,7 @@ impl Settings for Roce {
             answers_per_packet: if self.ack_every == 0 { 0.0 } else { 1.0 / f64::from(self.ack_every) },
             ecn_capable: self.congestion.signals().needs_marks(),
             class_field: Some("data_class"),
-            timeout_max: self.timeout,
+            timeout_max: self.recovery.selective().map_or(self.timeout, |irn| irn.rto_low.max(irn.rto_high)),
             queue: Lossless::default().into(),
             ..Profile::new(self.payload.0, self.header_bytes.0)
         }
@@ -104,7 +112,7 @@ impl Settings for Roce {
         let signals = self.congestion.signals();
         let features = [
             (Feature::Ecn, signals.needs_marks()),
-            (Feature::Lossless, self.lossless),
+            (Feature::Lossless, self.lossless && self.recovery.selective().is_none()),
             (Feature::Telemetry, signals.telemetry),
         ];
         let needed = features.into_iter().filter(|(_, needed)| *needed);
@@ -124,13 +132,21 @@ impl Settings for Roce {
             );
             Problem::new("ack_every", message).with_hint(Some("use 1 or more".into()))
         });
-        own.chain(unanswered).collect()
+        let recovery =
+            within(format!("recovery.{}", self.recovery.name()), self.recovery.problems(self.payload));
+        own.chain(unanswered).chain(recovery).collect()
     }
 
     fn derived(&self, environment: &Environment) -> Values {
-        let at = |field: String| format!("congestion.{}.{field}", self.congestion.name());
-        let own = self.congestion.derived(&environment.longest);
-        own.into_iter().map(|(field, value)| (at(field), value)).collect()
+        let at = |part: &str, values: Values| {
+            let place = |(field, value): (String, Value)| (format!("{part}.{field}"), value);
+            values.into_iter().map(place).collect::<Vec<_>>()
+        };
+        let control = self.congestion.derived(&environment.longest);
+        let recovery = self.recovery.derived(&environment.longest);
+        let mut values = at(&format!("congestion.{}", self.congestion.name()), control);
+        values.extend(at(&format!("recovery.{}", self.recovery.name()), recovery));
+        values
     }
 
     /// Acknowledgements that queue behind data: where data fills a port in both directions, they starve, and
@@ -151,7 +167,7 @@ impl Settings for Roce {
 
 /// Values of `Header::kind`. Data: `number` and `seq` are the packet's place in its connection, in packets
 /// and bytes. The others: `number` is the packet that the receiver expects next, `seq` the time at which the data packet
-/// was made that they answer.
+/// was made that they answer; of a NAK under IRN, `ack` is one more than the packet that the receiver has kept.
 mod kind {
     pub const DATA: u8 = 0;
     /// Data with which the flow ends.
@@ -171,6 +187,10 @@ struct Config {
     roce: Roce,
     signals: Signals,
     repaces: bool,
+    /// Packets of a chunk of go-back-0, else 1.
+    chunk: u32,
+    nak_interval: Option<Time>,
+    irn: Option<Irn>,
 }
 
 impl Deref for Config {
@@ -197,6 +217,9 @@ impl<C> Connections<C> {
         let config = |roce: Roce| Config {
             signals: roce.congestion.signals(),
             repaces: roce.congestion.repaces(),
+            chunk: roce.recovery.chunk(roce.payload),
+            nak_interval: roce.recovery.nak_interval(),
+            irn: roce.recovery.selective().cloned(),
             roce,
         };
         let configs = configs.map(|configured| config(configured.into()));
@@ -213,7 +236,8 @@ impl<C: Begin> Endpoint for Connections<C> {
     }
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-        *self.receivers.open(id, cx) = Receiver::default();
+        let config = self.configs.of(cx.conn(id));
+        *self.receivers.open(id, cx) = Receiver::new(config);
     }
 
     #[inline]

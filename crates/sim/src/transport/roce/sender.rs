@@ -1,6 +1,7 @@
 //! The sending end: packets one by one at the flow's rate while its window is open, and again from where one was missing.
 
 use super::congestion::{Ack, Begin, Control, Loss, gap};
+use super::recovery::irn::{Resend, Selective};
 use super::{Config, kind};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Timer, Toward};
@@ -40,6 +41,8 @@ pub struct Sender<C> {
     held: bool,
     pace: Timer,
     retransmit: Timer,
+    /// Under IRN, the packets that the receiver has beyond a missing one.
+    selective: Option<Box<Selective>>,
 }
 
 impl<C> Default for Sender<C> {
@@ -59,6 +62,7 @@ impl<C> Default for Sender<C> {
             held: false,
             pace: Timer::default(),
             retransmit: Timer::default(),
+            selective: None,
         }
     }
 }
@@ -71,7 +75,8 @@ impl<C: Begin> Sender<C> {
         // Only an endless flow has more packets than numbers, and no run comes to their end.
         let end = u32::try_from(size.div_ceil(payload)).unwrap_or(u32::MAX);
         let control = Some(C::begin(&config.congestion, line));
-        Sender { size, payload, end, line, control, ..Sender::default() }
+        let selective = config.irn.is_some().then(Box::default);
+        Sender { size, payload, end, line, control, selective, ..Sender::default() }
     }
 
     #[inline]
@@ -105,8 +110,23 @@ impl<C: Begin> Sender<C> {
     /// Whether the window lets a packet pass. It is never so small that the receiver owes no acknowledgement.
     #[inline]
     fn is_open(&self, config: &Config) -> bool {
-        let least = u64::from(config.ack_every) * self.payload;
-        self.window().is_none_or(|window| self.in_flight() < window.max(least))
+        let least = u64::from(config.ack_every.max(config.chunk)) * self.payload;
+        self.window().is_none_or(|window| self.in_flight() < window.max(least)) && self.is_below_cap(config)
+    }
+
+    /// Whether IRN lets a new packet pass.
+    #[inline]
+    fn is_below_cap(&self, config: &Config) -> bool {
+        let Some((irn, selective)) = config.irn.as_ref().zip(self.selective.as_ref()) else { return true };
+        let first = if irn.resend == Resend::All { selective.highest } else { self.una };
+        self.offset(self.next) - self.offset(first) < irn.cap()
+    }
+
+    /// The packet that a recovery retransmits next, if IRN does so.
+    #[inline]
+    fn missing(&mut self, config: &Config) -> Option<u32> {
+        let resend = config.irn.as_ref()?.resend;
+        self.selective.as_mut()?.lost(resend)
     }
 
     /// Lets the control know of the present and of its port.
@@ -133,11 +153,12 @@ impl<C: Begin> Sender<C> {
     pub fn next_packet(&mut self, id: ConnId, config: &Config, cx: &mut impl Host) -> (Option<Packet>, bool) {
         // Packets acknowledged meanwhile need not be retransmitted.
         self.next = self.next.max(self.una);
-        if self.next == self.end {
+        let missing = self.missing(config);
+        if missing.is_none() && self.next == self.end {
             return (None, false);
         }
         self.advance(id, cx);
-        self.held = !self.is_open(config);
+        self.held = missing.is_none() && !self.is_open(config);
         if self.held {
             return (None, false);
         }
@@ -147,15 +168,19 @@ impl<C: Begin> Sender<C> {
             self.wait_for_turn(id, cx);
             return (None, false);
         }
-        let last = self.next + 1 == self.end;
-        let packet = self.packet(id, last, config, cx);
+        let number = missing.unwrap_or(self.next);
+        let last = number + 1 == self.end;
+        let packet = self.packet(id, number, config, cx);
         let counts = cx.sender(id);
         counts.packets_sent += 1;
-        counts.retransmissions += u32::from(self.next < self.sent);
-        self.next += 1;
+        counts.retransmissions += u32::from(number < self.sent);
+        match (&mut self.selective, missing) {
+            (Some(selective), Some(_)) => selective.sent(number),
+            _ => self.next += 1,
+        }
         self.sent = self.sent.max(self.next);
         self.control().on_sent(packet.size, now);
-        let gap = gap(self.control().rate(), packet.size);
+        let gap = cx.in_unit(cx.port(id), gap(self.control().rate(), packet.size));
         self.next_at = now.saturating_add(gap);
         (self.last_at, self.last_bytes) = (now, packet.size);
         if !self.retransmit.is_set() && self.is_owed(config) {
@@ -172,15 +197,15 @@ impl<C: Begin> Sender<C> {
         (Some(packet), more)
     }
 
-    /// The next packet of data, for ports to write into its record if the control wants that.
-    fn packet(&self, id: ConnId, last: bool, config: &Config, cx: &mut impl Host) -> Packet {
-        let seq = self.offset(self.next);
+    /// A packet of data, for ports to write into its record if the control wants that.
+    fn packet(&self, id: ConnId, number: u32, config: &Config, cx: &mut impl Host) -> Packet {
+        let seq = self.offset(number);
         let len = (self.size - seq).min(self.payload);
         let header = Header {
-            kind: if last { kind::LAST } else { kind::DATA },
+            kind: if number + 1 == self.end { kind::LAST } else { kind::DATA },
             class: config.data_class as u8,
             len: len as u16,
-            number: self.next,
+            number,
             seq,
             ack: 0,
         };
@@ -193,7 +218,7 @@ impl<C: Begin> Sender<C> {
 
     /// An acknowledgement, a request to go back, or a notification.
     pub fn on_packet(&mut self, packet: &Packet, config: &Config, cx: &mut impl Host) {
-        let (id, number) = (packet.conn, packet.header.number);
+        let (id, number) = (packet.conn, self.in_chunks(packet.header.number, config));
         if self.una == self.end {
             return;
         }
@@ -217,7 +242,10 @@ impl<C: Begin> Sender<C> {
             cx.finish(id);
             return;
         }
-        if packet.header.kind & !kind::MARKED == kind::NAK && number == self.una {
+        let is_nak = packet.header.kind & !kind::MARKED == kind::NAK;
+        if self.selective.is_some() {
+            self.select(packet, is_nak, config, cx);
+        } else if is_nak && number == self.una {
             self.go_back(Loss::Nak, id, cx);
         }
         let sent_at = Time(packet.header.seq);
@@ -242,9 +270,34 @@ impl<C: Begin> Sender<C> {
         }
     }
 
+    /// Under go-back-0 whole chunks are acknowledged, and the end of the flow.
+    #[inline]
+    fn in_chunks(&self, number: u32, config: &Config) -> u32 {
+        if config.chunk == 1 || number == self.end { number } else { number - number % config.chunk }
+    }
+
+    /// Under IRN an answer names the packet that it is for, too; a report begins a recovery if none runs.
+    fn select(&mut self, packet: &Packet, is_nak: bool, config: &Config, cx: &mut impl Host) {
+        let (Some(irn), Some(selective)) = (&config.irn, &mut self.selective) else { return };
+        selective.advance(self.una);
+        if !is_nak {
+            return;
+        }
+        selective.acknowledge(packet.header.ack as u32 - 1);
+        if !selective.is_recovering() {
+            selective.recover(self.sent);
+            self.control().on_loss(cx.now(), Loss::Nak);
+        }
+        if irn.cnp_on_nak && config.signals.notifications {
+            self.control().on_cnp(cx.now());
+        }
+        self.held = false;
+        self.wait_for_turn(packet.conn, cx);
+    }
+
     /// The rate may have changed: the pause after the last packet is that of the new rate.
     fn repace(&mut self, id: ConnId, cx: &mut impl Host) {
-        let gap = gap(self.control().rate(), self.last_bytes);
+        let gap = cx.in_unit(cx.port(id), gap(self.control().rate(), self.last_bytes));
         self.next_at = self.last_at.saturating_add(gap);
         if self.pace.is_set() {
             self.pace.clear();
@@ -263,13 +316,18 @@ impl<C: Begin> Sender<C> {
     }
 
     fn start_timer(&mut self, id: ConnId, config: &Config, cx: &mut impl Host) {
-        let due = cx.now().saturating_add(config.timeout);
+        let in_flight = self.next.saturating_sub(self.una);
+        let timeout = config.irn.as_ref().map_or(config.timeout, |irn| irn.timeout(in_flight));
+        let due = cx.now().saturating_add(timeout);
         cx.set_timer(&mut self.retransmit, due, Owner::Sender(id), RETRANSMIT);
     }
 
     fn go_back(&mut self, loss: Loss, id: ConnId, cx: &mut impl Host) {
         self.control().on_loss(cx.now(), loss);
-        self.next = self.una;
+        match &mut self.selective {
+            Some(selective) => selective.recover(self.sent),
+            None => self.next = self.una,
+        }
         self.held = false;
         self.wait_for_turn(id, cx);
     }

@@ -1,4 +1,4 @@
-//! RoCE on a fake host: go-back-N, notifications, pacing, windows, and the input of a control; and telemetry over three
+//! RoCE on a fake host: recovery, notifications, pacing, windows, and the input of a control; and telemetry over three
 //! ports in a whole run.
 
 #![cfg(test)]
@@ -13,6 +13,7 @@ use crate::engine::contract::credit::Credits;
 use crate::engine::contract::fake::FakeHost;
 use crate::engine::contract::gate::Thresholds;
 use crate::engine::contract::members::Members;
+use crate::engine::contract::memory::Memory;
 use crate::engine::contract::packet::flag;
 use crate::engine::contract::rules::Rules;
 use crate::engine::contract::telemetry::{Hop, Telemetry};
@@ -389,6 +390,18 @@ impl Members for Collecting<'_> {
         self.0.credits()
     }
 
+    fn shares_memory(&self) -> bool {
+        self.0.shares_memory()
+    }
+
+    fn memory(&self) -> Memory {
+        self.0.memory()
+    }
+
+    fn frame_bytes(&self) -> u32 {
+        self.0.frame_bytes()
+    }
+
     fn port_bytes(&self) -> usize {
         self.0.port_bytes()
     }
@@ -412,12 +425,24 @@ fn collected(queue: &str, packets: u64, parts: u32) -> Vec<Telemetry> {
     let scenario: Scenario = toml::from_str(&text).unwrap();
     let setup = Setup::new(&scenario, scenario.topology.build().into()).unwrap();
     let Plan {
-        parts: Parts { fabric, routes, faults, seed, replica, serviced_only, ties, agenda, .. }, ..
+        parts: Parts { fabric, routes, faults, seed, replica, serviced_only, whole_ns, ties, agenda, .. },
+        ..
     } = setup.plan(&scenario, Agenda::Calendar);
     let members = &Collecting(&setup);
     let of = setup.plan(&scenario, Agenda::Calendar);
     let plan = Plan {
-        parts: Parts { fabric, routes, faults, members, seed, replica, serviced_only, ties, agenda },
+        parts: Parts {
+            fabric,
+            routes,
+            faults,
+            members,
+            seed,
+            replica,
+            serviced_only,
+            whole_ns,
+            ties,
+            agenda,
+        },
         carriers: of.carriers,
         traffic: of.traffic,
         flows_max: of.flows_max,
@@ -477,4 +502,29 @@ fn telemetry_over_three_hops_by_hand() {
             );
         }
     }
+}
+
+/// Under IRN the receiver keeps packets beyond a missing one and names each; the sender retransmits the missing one alone.
+#[test]
+fn irn_names_the_packets_that_have_arrived() {
+    let mut host = FakeHost::pair(5000);
+    let recovery = recovery::irn::Irn::default().into();
+    let mut model = Model::new(host.configs(vec![Roce { recovery, ..Roce::default() }]));
+    host.start(&mut model, FLOW);
+    let packets = host.sends(&mut model, FLOW, 9);
+    let mut answers = Vec::new();
+    for number in [0, 2, 4, 2] {
+        answers.extend(host.receives(&mut model, &packets[number]));
+    }
+    assert_eq!(says(&answers), [(kind::ACK, 1), (kind::NAK, 1), (kind::NAK, 1), (kind::NAK, 1)]);
+    assert_eq!(answers.iter().map(|answer| answer.header.ack).collect::<Vec<_>>(), [1, 3, 5, 3]);
+    answers.iter().for_each(|answer| host.answers(&mut model, answer));
+    let again = host.sends(&mut model, FLOW, 9);
+    assert_eq!(again.iter().map(|packet| packet.header.number).collect::<Vec<_>>(), [1, 3]);
+    for (packet, next) in again.iter().zip([3, 5]) {
+        let answers = host.receives(&mut model, packet);
+        assert_eq!(says(&answers), [(kind::ACK, next)]);
+        host.answers(&mut model, &answers[0]);
+    }
+    assert_eq!((&host.completed[..], &host.finished[..]), (&[FLOW][..], &[FLOW][..]));
 }

@@ -55,6 +55,7 @@ macro_rules! controls {
 
 controls! {
     dcqcn::DcqcnControl = "dcqcn",
+    dcqcn_hpcc::DcqcnHpcc = "dcqcn-hpcc",
     dctcp::DctcpControl = "dctcp",
     hpcc::Hpcc = "hpcc",
     powertcp::PowerTcp = "powertcp",
