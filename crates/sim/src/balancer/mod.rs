@@ -63,6 +63,7 @@ macro_rules! balancers {
                 fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId);
                 fn whole_path(&self, id: ConnId, forward: bool) -> Option<Path>;
                 fn at_source(&self) -> bool;
+                fn by_entropy(&self) -> bool;
                 fn next_path(&mut self, trip: Trip) -> Option<Path>;
                 fn path(&self, id: ConnId, forward: bool) -> Option<u32>;
             }
@@ -73,6 +74,7 @@ macro_rules! balancers {
 balancers! {
     single::Single = "single",
     per_flow::PerFlow = "per-flow",
+    entropy::Entropy = "entropy",
     per_packet::PerPacket = "per-packet",
     permuted::Permuted = "permuted",
     weighted::Weighted = "weighted",
@@ -195,6 +197,7 @@ mod tests {
         for (name, one, shortest) in [
             ("single", true, true),
             ("per-flow", true, true),
+            ("entropy", false, true),
             ("per-packet", false, true),
             ("permuted", false, true),
             ("weighted", true, true),

@@ -44,6 +44,13 @@ macro_rules! queues {
                 }
             }
 
+            /// The same at a port to a host.
+            pub fn model_at_last_hop(&self, full_packet: u64) -> Model {
+                match self {
+                    $(Queue::$config(config) => Model::$config(config.model_at_last_hop(full_packet)),)*
+                }
+            }
+
             /// An empty queue at a host's port, which neither drops nor marks.
             pub fn at_host(&self) -> Model {
                 let own = match self {
@@ -83,6 +90,7 @@ queues! {
     pie::Pie = "pie",
     daq::DaqPort = "daq",
     python::PythonQueue = "python",
+    trimming::Trimming = "trimming",
 }
 
 /// Properties of a queue's configuration for the check and the engine.
@@ -139,6 +147,11 @@ pub trait Settings {
     /// Whether it drops packets or sets its timer in `dequeue`, of which hosts and other ports must learn at once: no
     /// departure is then decided in retrospect.
     fn acts_on_departure(&self) -> bool {
+        false
+    }
+
+    /// Whether it still writes into a packet that has left: then a run goes in one part.
+    fn acts_after_departure(&self) -> bool {
         false
     }
 
@@ -201,6 +214,11 @@ pub trait Build {
 
     /// An empty queue, given the size of a full data packet on the wire.
     fn model(&self, full_packet: u64) -> Self::Model;
+
+    /// The same at a port to a host, if it behaves in another way there.
+    fn model_at_last_hop(&self, full_packet: u64) -> Self::Model {
+        self.model(full_packet)
+    }
 
     /// An empty queue at a host's port, if it has a kind of its own there, such as one with classes; none: first-in first-out
     /// without a limit.
