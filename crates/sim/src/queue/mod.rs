@@ -69,6 +69,7 @@ macro_rules! queues {
                 #[inline(always)]
                 fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued>;
                 fn timer(&mut self, cx: &mut PortContext);
+                fn scale(&mut self, share: f64);
                 #[inline(always)]
                 fn is_empty(&self) -> bool;
                 fn resident(&self, found: &mut dyn FnMut(PacketId));

@@ -127,11 +127,13 @@ pub struct Model {
 struct Half {
     waiting: Waiting,
     room: BufferLimit,
+    /// Its room without faults.
+    whole: BufferLimit,
 }
 
 impl Half {
     fn new(room: BufferLimit) -> Half {
-        Half { waiting: Waiting::default(), room }
+        Half { waiting: Waiting::default(), room, whole: room }
     }
 
     /// Whether a packet fits beside the queued bytes and this half's part of the wire.
@@ -257,6 +259,12 @@ impl Discipline for Model {
         }
         self.wire_is_data = data_turn;
         if data_turn { self.data.waiting.pop() } else { self.headers.waiting.pop() }
+    }
+
+    fn scale(&mut self, share: f64) {
+        for half in [&mut self.data, &mut self.headers] {
+            half.room = half.whole.scaled(share);
+        }
     }
 
     #[inline]

@@ -108,9 +108,9 @@ impl Trimming {
         let mut queues = port.model(full_packet);
         queues.cuts = self.trim != TrimmingRule::None;
         queues.at_last_hop = to_host;
-        let (low, high) = self.thresholds(full_packet);
+        let thresholds = self.thresholds(full_packet);
         let marks = !to_host || self.ecn_last_hop.or(true);
-        Model { queues, low, high, marks, leaving: None }
+        Model { queues, low: thresholds.0, high: thresholds.1, thresholds, marks, leaving: None }
     }
 }
 
@@ -197,6 +197,8 @@ pub struct Model {
     /// Thresholds, in bytes that wait.
     low: u64,
     high: u64,
+    /// The same without faults.
+    thresholds: (u64, u64),
     /// Whether the port marks at all.
     marks: bool,
     /// The packet of data on the wire.
@@ -245,6 +247,12 @@ impl Discipline for Model {
         self.mark_leaving(cx);
         let packet = self.queues.dequeue(cx);
         self.note(packet)
+    }
+
+    fn scale(&mut self, share: f64) {
+        self.queues.scale(share);
+        let scaled = |bytes: u64| (bytes as f64 * share) as u64;
+        (self.low, self.high) = (scaled(self.thresholds.0), scaled(self.thresholds.1));
     }
 
     #[inline]

@@ -97,7 +97,7 @@ impl Model {
         let surplus = config.scale(rate).max_window() as i64 / credit.pull_quantum.0 as i64;
         let receiver = self.receivers.at(id, cx);
         let quanta = pacer.grant(id, &mut receiver.account, credit, surplus);
-        receiver.send_pull(id, config, cx);
+        receiver.send_pull(config, cx);
         let share = pacer.slowdown.as_mut().map_or(1.0, |slowdown| slowdown.share(cx.now(), credit));
         let pause = Time(quantum_time(credit, rate, share).0 * quanta as u64);
         cx.set_timer(&mut pacer.timer, cx.now() + pause, Owner::Interface(link), PULL_TURN);
@@ -107,10 +107,23 @@ impl Model {
 impl Endpoint for Model {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
-        let waiting = &mut self.waiting[cx.port(id).index()];
-        let mut sender = Sender::new(id, start, config, cx);
-        sender.open(id, config, waiting, cx);
+        let port = cx.port(id);
+        let mut sender = Sender::new(cx.rate(port), start.packet_stream(cx), false, config);
+        sender.add((id, id), (start.size, start.due), config, &mut self.waiting[port.index()], cx);
         *self.senders.open(id, cx) = Some(sender);
+    }
+
+    fn connect(&mut self, id: ConnId, key: u64, cx: &mut impl Host) {
+        let config = self.configs.of(cx.conn(id));
+        let chance = cx.flow_stream(Purpose::Packets, key);
+        *self.senders.open(id, cx) = Some(Sender::new(cx.rate(cx.port(id)), chance, true, config));
+    }
+
+    fn message(&mut self, flow: ConnId, start: Start, cx: &mut impl Host) {
+        let id = cx.conn(flow).via;
+        let config = self.configs.of(cx.conn(flow));
+        let waiting = &mut self.waiting[cx.port(id).index()];
+        sender!(self, id, cx).add((id, flow), (start.size, start.due), config, waiting, cx);
     }
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
@@ -129,12 +142,12 @@ impl Endpoint for Model {
 
     #[inline]
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
-        let id = packet.conn;
+        let id = cx.conn(packet.conn).via;
         let config = self.configs.of(cx.conn(id));
         let link = cx.port(id).reverse();
         let pacer = &mut self.pacers[link.index()];
         let receiver = self.receivers.at(id, cx);
-        if receiver.on_packet(packet, config, pacer, cx) {
+        if receiver.on_packet(id, packet, config, pacer, cx) {
             pacer.leave(id, &mut receiver.account);
         }
         if config.credit().is_some() {
@@ -144,7 +157,7 @@ impl Endpoint for Model {
 
     #[inline]
     fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
-        let id = packet.conn;
+        let id = cx.conn(packet.conn).via;
         let config = self.configs.of(cx.conn(id));
         let waiting = &mut self.waiting[cx.port(id).index()];
         sender!(self, id, cx).on_packet(packet, config, waiting, cx);
@@ -180,14 +193,14 @@ impl Endpoint for Model {
     /// The bytes counted as delivered are those received; no sender counts more in flight than it has sent; no sender has more
     /// credit than its receiver has given.
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        audit_received(conns, |id, _| self.receivers.get(id).payload(), found);
-        for (id, conn) in conns.iter().filter(|(_, conn)| conn.sends_here()) {
+        let own: Vec<_> = conns.iter().filter(|(id, conn)| conn.via == *id).copied().collect();
+        audit_received(&own, |id, _| self.receivers.get(id).payload(), found);
+        for (id, _) in own.iter().filter(|(_, conn)| conn.sends_here()) {
             if let Some(sender) = self.senders.get(*id)
                 && let Some(wrong) = sender.wrong()
             {
                 found(format!("connection {id}: {wrong}"));
             }
-            let _ = conn;
         }
         for (link, pacer) in self.pacers.iter().enumerate() {
             if !pacer.is_empty() && !pacer.timer.is_set() {

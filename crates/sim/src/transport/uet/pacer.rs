@@ -21,8 +21,6 @@ pub enum Place {
     Active,
     /// Among those whose requests are granted.
     Idle,
-    /// It has all of its data: never again.
-    Done,
 }
 
 /// Credit that a flow has requested and been given, in quanta since its start.
@@ -64,9 +62,9 @@ impl Pacer {
         match account.place {
             Place::Active => self.active.retain(|other| *other != id),
             Place::Idle => self.idle.retain(|other| *other != id),
-            Place::Absent | Place::Done => {}
+            Place::Absent => {}
         }
-        account.place = Place::Done;
+        account.place = Place::Absent;
     }
 
     /// The flow whose turn it is, if any.
@@ -93,7 +91,7 @@ impl Pacer {
         match account.place {
             Place::Active => self.active.push_back(id),
             Place::Idle => self.idle.push_back(id),
-            Place::Absent | Place::Done => {}
+            Place::Absent => {}
         }
         if quanta == 0 { LEAST_PAUSE } else { quanta }
     }
@@ -173,6 +171,6 @@ mod tests {
         pacer.request(ConnId(0), &mut one);
         assert_eq!((one.place, pacer.idle.len(), pacer.active.len()), (Place::Active, 0, 1));
         pacer.leave(ConnId(0), &mut one);
-        assert!(pacer.is_empty() && one.place == Place::Done);
+        assert!(pacer.is_empty() && one.place == Place::Absent);
     }
 }

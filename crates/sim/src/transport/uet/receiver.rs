@@ -8,6 +8,7 @@ use super::{Config, Uet};
 use crate::engine::contract::host::{Host, Toward};
 use crate::engine::contract::packet::{Header, Packet, TRIMMED_LAST, flag};
 use crate::ids::ConnId;
+use crate::transport::delivery::FlowEnds;
 
 /// The receiving end of a connection.
 #[derive(Clone, Debug, Default)]
@@ -20,9 +21,12 @@ pub struct Receiver {
     accepted: u64,
     /// Whether an ACK was requested while packets are missing: another follows when none is.
     ack_owed: bool,
-    /// One more than the number of the flow's last packet, once that is known.
-    end: Option<u32>,
-    completed: bool,
+    /// Where flows end, and the end of the last one that is complete.
+    ends: FlowEnds,
+    complete_to: u32,
+    /// One more than the highest number that requested credit, and its flow.
+    newest: u32,
+    flow: Option<ConnId>,
     pub account: Account,
     /// The entropy value of the last pull.
     pull_value: u16,
@@ -35,8 +39,10 @@ impl Receiver {
     /// Starts over for another flow, with the memory of the one before.
     pub fn reset(&mut self) {
         self.arrivals.clear();
+        self.ends.clear();
         let arrivals = std::mem::take(&mut self.arrivals);
-        *self = Receiver { arrivals, ..Receiver::default() };
+        let ends = std::mem::take(&mut self.ends);
+        *self = Receiver { arrivals, ends, ..Receiver::default() };
     }
 
     /// Payload that has arrived.
@@ -44,8 +50,15 @@ impl Receiver {
         self.payload
     }
 
-    /// A packet of the sender. Returns whether the flow is complete now and was not before.
-    pub fn on_packet(&mut self, packet: &Packet, config: &Config, pacer: &mut Pacer, cx: &mut impl Host) -> bool {
+    /// A packet of the sender. Returns whether all flows whose packets have come are complete now, and were not before.
+    pub fn on_packet(
+        &mut self,
+        id: ConnId,
+        packet: &Packet,
+        config: &Config,
+        pacer: &mut Pacer,
+        cx: &mut impl Host,
+    ) -> bool {
         let marked = packet.has(flag::CE);
         match packet.header.kind & kind::MASK {
             kind::PROBE => {
@@ -55,7 +68,7 @@ impl Receiver {
             kind::RTS => {
                 if let Some(credit) = config.credit() {
                     note_arrival(pacer, marked, credit, cx);
-                    self.request(packet, true, pacer);
+                    self.request(id, packet, true, pacer);
                 }
                 self.acknowledge(packet, true, answer::TO_RTS, config, cx);
                 return false;
@@ -63,21 +76,21 @@ impl Receiver {
             _ => {}
         }
         if packet.has(flag::TRIMMED) {
-            self.on_trimmed(packet, config, pacer, cx);
+            self.on_trimmed(id, packet, config, pacer, cx);
             return false;
         }
         cx.note_arrival(packet);
         if let Some(credit) = config.credit() {
             note_arrival(pacer, marked, credit, cx);
-            self.request(packet, false, pacer);
+            self.request(id, packet, false, pacer);
         }
         self.on_data(packet, config, cx);
-        let completes = !self.completed && self.end == Some(self.arrivals.expected());
-        if completes {
-            self.completed = true;
-            cx.completed(packet.conn);
+        let expected = self.arrivals.expected();
+        while let Some(flow) = self.ends.take_complete(expected) {
+            self.complete_to = expected;
+            cx.completed(flow);
         }
-        completes
+        self.complete_to == expected && self.newest <= expected
     }
 
     /// A packet with its payload. It is acknowledged at once if it is the first, marked, there already or if its sender wants
@@ -95,7 +108,7 @@ impl Receiver {
         self.payload += u64::from(len);
         cx.delivered(packet.conn, u64::from(len));
         if kind & data::LAST != 0 {
-            self.end = Some(number + 1);
+            self.ends.note(number + 1, packet.conn);
         }
         let prompt = kind & data::ACK_NOW != 0;
         if prompt {
@@ -115,7 +128,14 @@ impl Receiver {
     }
 
     /// The header of a packet whose payload was trimmed off.
-    fn on_trimmed(&mut self, packet: &Packet, config: &Config, pacer: &mut Pacer, cx: &mut impl Host) {
+    fn on_trimmed(
+        &mut self,
+        id: ConnId,
+        packet: &Packet,
+        config: &Config,
+        pacer: &mut Pacer,
+        cx: &mut impl Host,
+    ) {
         let number = packet.header.number;
         let last_hop = packet.header.class & TRIMMED_LAST != 0;
         cx.receiver(packet.conn).trims += 1;
@@ -133,18 +153,27 @@ impl Receiver {
             Header { kind: kind::NACK | flags, number, len: packet.header.seq as u16, ..Header::default() };
         send(packet.conn, header, packet.header.seq as u16, config, cx);
         if config.credit().is_some() {
-            self.request(packet, true, pacer);
+            self.request(id, packet, true, pacer);
         }
     }
 
     /// The target of a packet may be higher than those before; a flow with a trimmed packet or a request lacks credit in any
     /// case.
-    fn request(&mut self, packet: &Packet, lacks: bool, pacer: &mut Pacer) {
+    fn request(&mut self, id: ConnId, packet: &Packet, lacks: bool, pacer: &mut Pacer) {
+        let number = packet.header.number;
+        let is_data = packet.header.kind & kind::MASK == kind::DATA;
+        if is_data && number >= self.newest {
+            (self.newest, self.flow) = (number + 1, Some(packet.conn));
+        } else if self.flow.is_none() {
+            self.flow = Some(packet.conn);
+        }
         let target = packet.header.ack as i64;
         let higher = target > self.account.target;
         self.account.target = self.account.target.max(target);
-        if (higher || lacks) && !matches!(self.account.place, Place::Active | Place::Done) {
-            pacer.request(packet.conn, &mut self.account);
+        // A flow that has all of its data needs none: what comes then has been sent twice.
+        let complete = self.complete_to > 0 && self.complete_to == self.newest;
+        if (higher || lacks) && !complete && self.account.place != Place::Active {
+            pacer.request(id, &mut self.account);
         }
     }
 
@@ -173,10 +202,11 @@ impl Receiver {
     }
 
     /// The pacer has given credit.
-    pub fn send_pull(&mut self, id: ConnId, config: &Config, cx: &mut impl Host) {
+    pub fn send_pull(&mut self, config: &Config, cx: &mut impl Host) {
         self.pull_value = (self.pull_value + 1) % PULL_VALUES;
         let header = Header { kind: kind::PULL, ack: self.account.granted as u64, ..Header::default() };
-        send(id, header, self.pull_value, config, cx);
+        let flow = self.flow.expect("a flow has requested credit");
+        send(flow, header, self.pull_value, config, cx);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use crate::ids::ConnId;
 use crate::units::Time;
 
 /// A packet that has been sent.
@@ -12,6 +13,8 @@ pub struct Sent {
     /// Bytes on the wire.
     pub size: u32,
     pub len: u16,
+    /// The flow that it belongs to.
+    pub flow: ConnId,
     /// How often it has been sent, at most 255.
     pub times: u8,
     pub state: State,
@@ -34,6 +37,8 @@ pub struct Records {
     /// From the first unacknowledged one on; `base` is its number.
     sent: VecDeque<Sent>,
     base: u32,
+    /// Payload of all packets before that.
+    acknowledged: u64,
     lost: BTreeSet<u32>,
     lost_bytes: i64,
     /// In the order in which they were sent; some have been answered or sent again since.
@@ -46,6 +51,11 @@ impl Records {
         self.base + self.sent.len() as u32
     }
 
+    /// The flow of the first unacknowledged packet.
+    pub fn first_flow(&self) -> Option<ConnId> {
+        self.sent.front().map(|sent| sent.flow)
+    }
+
     /// The first unacknowledged number, or the next new one.
     pub fn base(&self) -> u32 {
         self.base
@@ -56,10 +66,16 @@ impl Records {
         self.sent.is_empty()
     }
 
-    /// A new packet; its time follows.
-    pub fn push(&mut self, size: u32, len: u16, last: bool) -> u32 {
+    /// Payload of the packets before the first unacknowledged one.
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// A new packet of that payload; its time follows.
+    pub fn push(&mut self, size: u32, (flow, len, last): (ConnId, u16, bool)) -> u32 {
         let number = self.next();
-        self.sent.push_back(Sent { at: Time::ZERO, size, len, times: 0, state: State::InFlight, last });
+        let (at, state) = (Time::ZERO, State::InFlight);
+        self.sent.push_back(Sent { at, size, len, flow, times: 0, state, last });
         number
     }
 
@@ -128,7 +144,8 @@ impl Records {
             self.lost_bytes -= bytes;
             back = bytes;
         }
-        while self.sent.front().is_some_and(|sent| sent.state == State::Acknowledged) {
+        while let Some(sent) = self.sent.front().filter(|sent| sent.state == State::Acknowledged) {
+            self.acknowledged += u64::from(sent.len);
             self.sent.pop_front();
             self.base += 1;
         }
@@ -172,7 +189,7 @@ mod tests {
 
     fn numbers(records: &mut Records, count: u32) {
         for number in 0..count {
-            assert_eq!(records.push(100, 36, false), number);
+            assert_eq!(records.push(100, (ConnId(0), 36, false)), number);
             records.sent(number, Time(u64::from(number)));
         }
     }
@@ -198,5 +215,6 @@ mod tests {
         assert_eq!(records.oldest(), Some((Time(4), 4)));
         records.acknowledge(4);
         assert!(records.is_empty() && records.oldest().is_none());
+        assert_eq!(records.acknowledged(), 5 * 36);
     }
 }

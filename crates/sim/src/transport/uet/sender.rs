@@ -10,17 +10,18 @@ use super::records::{Records, State};
 use super::sleek::Sleek;
 use super::timeouts::Timeouts;
 use super::wire::{answer, data, kind, unpack};
-use crate::engine::contract::host::{Host, Start, Toward};
+use crate::engine::contract::host::{Host, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::transport::entropy::{self, Feedback, Select};
-use crate::transport::source::{Next, PlainFlow, Source};
-use crate::units::Time;
+use crate::transport::source::{Messages, Next, Source};
+use crate::random::Stream;
+use crate::units::{Rate, Time};
 
 /// The sending end of a connection.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    source: PlainFlow,
+    source: Messages,
     /// Bytes on the wire of data that has not been sent, and of packets that wait to be sent again.
     backlog: i64,
     pub(super) records: Records,
@@ -38,6 +39,8 @@ pub struct Sender {
     pub(super) sleek: Option<Sleek>,
     /// Whether it waits for its turn at the port.
     queued: bool,
+    /// Whether further flows may follow on its connection.
+    kept: bool,
     done: bool,
 }
 
@@ -57,10 +60,9 @@ pub struct Credit {
 pub type Waiting = u32;
 
 impl Sender {
-    /// Of a flow that starts.
-    pub fn new(id: ConnId, start: Start, config: &Config, cx: &mut impl Host) -> Sender {
-        let scale = config.scale(cx.rate(cx.port(id)));
-        let packets = start.size.div_ceil(config.payload());
+    /// Of a connection without a flow so far, from a host whose link has that rate.
+    pub fn new(line: Rate, chance: Stream, kept: bool, config: &Config) -> Sender {
+        let scale = config.scale(line);
         let limit = scale.max_window() as i64;
         let values = config.entropy_values as u16;
         let credit = config.credit().map(|rccc| Credit {
@@ -70,8 +72,8 @@ impl Sender {
             quantum: rccc.pull_quantum.0 as i64,
         });
         Sender {
-            source: PlainFlow::new(start.size),
-            backlog: (start.size + packets * config.header_bytes.0) as i64,
+            source: Messages::default(),
+            backlog: 0,
             records: Records::default(),
             in_flight: 0,
             received: 0,
@@ -79,10 +81,11 @@ impl Sender {
             credit,
             speculating: true,
             delays: Delays::new(scale, config.delay_gain()),
-            entropy: entropy::Model::new(&config.entropy, values, start.packet_stream(cx)),
+            entropy: entropy::Model::new(&config.entropy, values, chance),
             timeouts: Timeouts::default(),
             sleek: config.sleek.map(|_| Sleek::default()),
             queued: false,
+            kept,
             done: false,
         }
     }
@@ -100,7 +103,8 @@ impl Sender {
         if let Some(number) = self.records.first_lost() {
             return Some(self.records.size_of(number));
         }
-        (self.backlog > 0).then(|| self.backlog.min(config.mtu.0 as i64) as u32)
+        let len = self.source.peek(config.payload());
+        (len > 0).then_some((len + config.header_bytes.0) as u32)
     }
 
     /// Whether window and credit let the next packet go.
@@ -122,8 +126,18 @@ impl Sender {
         }
     }
 
-    /// The flow starts.
-    pub fn open(&mut self, id: ConnId, config: &Config, waiting: &mut Waiting, cx: &mut impl Host) {
+    /// A flow of so many bytes starts, behind those that the connection still carries.
+    pub fn add(
+        &mut self,
+        (id, flow): (ConnId, ConnId),
+        (size, due): (u64, Time),
+        config: &Config,
+        waiting: &mut Waiting,
+        cx: &mut impl Host,
+    ) {
+        let packets = size.div_ceil(config.payload());
+        self.source.push(flow, size, due);
+        self.backlog += (size + packets * config.header_bytes.0) as i64;
         self.request(id, config, waiting, cx);
     }
 
@@ -156,8 +170,9 @@ impl Sender {
         let number = again.unwrap_or_else(|| {
             self.backlog -= bytes;
             let next = self.source.next(config.payload() as u32);
-            let Next::Range { len, last, .. } = next else { unreachable!("a packet waits") };
-            self.records.push(size, len as u16, last)
+            let Next::Range { len, last, offset } = next else { unreachable!("a packet waits") };
+            let flow = self.source.flow_at(self.records.next(), offset, id).flow;
+            self.records.push(size, (flow, len as u16, last))
         });
         self.in_flight += bytes;
         let target = self.pull_target(config, waiting);
@@ -167,20 +182,21 @@ impl Sender {
         let mut kind = kind::DATA;
         if again.is_some() {
             kind |= data::REPEATED | data::ACK_NOW;
-            cx.sender(id).retransmissions += 1;
         } else if self.wants_ack(bytes) {
             kind |= data::ACK_NOW;
         }
         let sent = self.records.sent(number, cx.now());
-        let len = sent.len;
+        let (len, flow) = (sent.len, sent.flow);
         if sent.last {
             kind |= data::LAST;
         }
         let header = Header { kind, class: 0, len, number, seq: u64::from(value), ack: target as u64 };
         let flags = flag::ECN_CAPABLE | if config.trimming { flag::TRIMMABLE } else { 0 };
-        cx.sender(id).packets_sent += 1;
+        let counts = cx.sender(flow);
+        counts.packets_sent += 1;
+        counts.retransmissions += u32::from(again.is_some());
         self.timeouts.arm(&self.records, id, config, cx);
-        let mut packet = cx.packet(id, Toward::Receiver, size, flags, header);
+        let mut packet = cx.packet(flow, Toward::Receiver, size, flags, header);
         cx.set_entropy(&mut packet, value);
         packet
     }
@@ -227,7 +243,7 @@ impl Sender {
     /// An answer of the receiver.
     #[inline]
     pub fn on_packet(&mut self, packet: &Packet, config: &Config, waiting: &mut Waiting, cx: &mut impl Host) {
-        let id = packet.conn;
+        let id = cx.conn(packet.conn).via;
         if self.done {
             return;
         }
@@ -273,22 +289,24 @@ impl Sender {
             self.run_sleek(id, header, delay, config, waiting, cx);
         }
         self.stop_speculating();
+        while let Some(flow) = self.source.take_acknowledged(self.records.acknowledged()) {
+            cx.acknowledged(flow);
+            cx.finish(flow);
+        }
         if self.source.left() == 0 && self.records.is_empty() {
-            self.end(id, cx);
+            self.rest();
         } else {
             self.request(id, config, waiting, cx);
         }
     }
 
     /// Everything is acknowledged.
-    fn end(&mut self, id: ConnId, cx: &mut impl Host) {
-        self.done = true;
+    fn rest(&mut self) {
+        self.done = !self.kept;
         self.timeouts.clear();
         if let Some(sleek) = &mut self.sleek {
             sleek.clear();
         }
-        cx.acknowledged(id);
-        cx.finish(id);
     }
 
     /// The queueing delay of the packet that caused an ACK, if that was sent at one time only; else the average.

@@ -38,16 +38,16 @@ pub struct Uet {
     pub control_bytes: Bytes,
     /// First window of senders that have one. Absent: the largest one (-cwnd). It changes no credit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1TB"))]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000GB"))]
     pub initial_window: Option<Bytes>,
     /// Largest window, and most credit that a sender keeps. Absent: 1.5 bandwidth-delay products of the host's link; the largest
     /// window then falls with the flow's own round trip.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1TB"))]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000GB"))]
     pub max_window: Option<Bytes>,
     /// Smallest window. Absent: a full packet.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1TB"))]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000GB"))]
     pub min_window: Option<Bytes>,
     /// Round trip from which windows and increases follow, and the first base round trip of each flow. "derived": that of a full
     /// packet and its ACK over the longest path, with nothing in the way.
@@ -165,6 +165,7 @@ impl Settings for Uet {
             ecn_capable: true,
             marks_last_hop: self.credit().is_none(),
             timeout_max: self.rto_min(),
+            keeps: true,
             host_fields: vec![("control", json!(self.control)), ("mtu", json!(self.mtu))],
             queue: Trimming { trim, ..Trimming::default() }.into(),
             balancer: balancer::entropy::Entropy {}.into(),

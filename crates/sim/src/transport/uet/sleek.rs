@@ -142,7 +142,8 @@ impl Sender {
         let window = self.window.bytes() / config.payload() as i64;
         let value = self.entropy.next(u64::from(self.records.next()), window as u64);
         let header = Header { kind: kind::PROBE, number, seq: u64::from(value), ..Header::default() };
-        let mut packet = cx.packet(id, Toward::Receiver, config.control_bytes.0 as u32, 0, header);
+        let flow = self.records.first_flow().unwrap_or(id);
+        let mut packet = cx.packet(flow, Toward::Receiver, config.control_bytes.0 as u32, 0, header);
         cx.set_entropy(&mut packet, value);
         cx.hand_over(packet);
     }

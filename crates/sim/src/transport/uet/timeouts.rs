@@ -71,7 +71,6 @@ impl Sender {
         if let Some((_, number)) = self.records.oldest().filter(|(at, _)| due(*at)) {
             self.expire(id, number, config, waiting, cx);
         } else if self.timeouts.requested_at.is_some_and(due) {
-            cx.sender(id).timeouts += 1;
             self.timeouts.requested_at = None;
             self.send_request(id, config, *waiting, cx);
         }
@@ -87,10 +86,10 @@ impl Sender {
         waiting: &mut Waiting,
         cx: &mut impl Host,
     ) {
-        cx.sender(id).timeouts += 1;
         // The packet's value is not kept: the first one takes the blame (uet-htsim).
         self.entropy.feedback(0, Feedback::TimedOut, cx.now());
         let sent = self.records.in_flight(number).expect("the oldest packet in flight");
+        cx.sender(sent.flow).timeouts += 1;
         if self.sleek_keeps(number, sent.times) {
             return;
         }
@@ -128,8 +127,9 @@ impl Sender {
         let value = self.entropy.next(u64::from(self.records.next()), window as u64);
         let header =
             Header { kind: kind::RTS, seq: u64::from(value), ack: target as u64, ..Header::default() };
+        let flow = self.records.first_flow().unwrap_or(id);
         let mut packet =
-            cx.packet(id, Toward::Receiver, config.control_bytes.0 as u32, flag::CONTROL, header);
+            cx.packet(flow, Toward::Receiver, config.control_bytes.0 as u32, flag::CONTROL, header);
         cx.set_entropy(&mut packet, value);
         cx.send(packet);
         self.timeouts.last_request = Some(cx.now());
