@@ -23,6 +23,8 @@ pub mod sleek;
 pub mod timeouts;
 pub mod wire;
 
+mod tests;
+
 use self::oversubscription::Slowdown;
 use self::pacer::{Pacer, quantum_time};
 use self::receiver::Receiver;

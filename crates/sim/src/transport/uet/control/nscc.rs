@@ -294,3 +294,147 @@ impl React for Model {
         self.window
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::uet::settings::Uet;
+    use crate::transport::uet::wire::BITMAP_BITS;
+    use crate::units::Bytes;
+
+    /// 100 Gbps and 14.02272 us, target 10.51704 us: bandwidth-delay product 175,284 B, largest window 262,926 B.
+    fn model(window: u64, paced: bool) -> (Model, Delays) {
+        let uet = Uet {
+            network_rtt: Derived::Given(Time(14_022_720)),
+            control: Nscc { target_delay: Derived::Given(Time(10_517_040)), ..Nscc::default() }.into(),
+            initial_window: Some(Bytes(window)),
+            ..Uet::default()
+        };
+        assert_eq!(uet.bitmap_bits, BITMAP_BITS);
+        let scale = uet.scale(Rate(100_000_000_000));
+        (Model::new(&Nscc::default(), &scale, paced), Delays::new(scale, 0.0125))
+    }
+
+    fn ack(now_us: u64, marked: bool, delay: Time, received: u64) -> Acked {
+        Acked { now: Time::from_us(now_us), marked, delay, received, in_flight: 0 }
+    }
+
+    fn nack(now_us: u64, last_hop: bool) -> Nacked {
+        Nacked { now: Time::from_us(now_us), bytes: 4150, in_flight: 100_000, last_hop }
+    }
+
+    /// Above the target without marks: 5 x 4086 x 1.16856 = 23873.6808 for each byte, cut after each ACK of 16600 B. After the
+    /// third more than 33,200 B have come: 1,188,909,303 / 100,000.
+    #[test]
+    fn fair_increase() {
+        let (mut model, delays) = model(100_000, false);
+        for (count, window) in [(1, 100_000), (2, 100_000), (3, 111_889)] {
+            model.on_ack(&ack(5, false, delays.target(), 16_600), &delays);
+            assert_eq!(model.bytes(), window, "after {count}");
+        }
+    }
+
+    /// 2 us of delay: 4 x 4086 x 1.16856 / 12 us x 16600 B x 8.51704 us = 225,021,956.99 for each ACK.
+    #[test]
+    fn proportional_increase() {
+        let (mut model, delays) = model(100_000, false);
+        for _ in 0..3 {
+            model.on_ack(&ack(5, false, Time::from_us(2), 16_600), &delays);
+        }
+        assert_eq!(model.bytes(), 100_000 + 675_065_868 / 100_000);
+    }
+
+    /// Without delay the window grows at once when more bytes than it have come: by 0.29214 of 16600 B. A delay ends that.
+    #[test]
+    fn fast_increase() {
+        let (mut model, delays) = model(100_000, false);
+        let step = |model: &mut Model, delay| {
+            let before = model.bytes();
+            model.on_ack(&ack(5, false, delay, 16_600), &delays);
+            model.bytes() - before
+        };
+        let steps: Vec<_> = (0..8).map(|_| step(&mut model, Time::ZERO)).collect();
+        assert!(steps[..6].iter().all(|&step| step != 4849), "{steps:?}");
+        assert_eq!(steps[7], 4849);
+        step(&mut model, Time::from_us(3));
+        assert_ne!(step(&mut model, Time::ZERO), 4849);
+    }
+
+    /// Twice the target on average takes 0.8 x 1/2 of the window, a hundred times the target half of it; once in a base round
+    /// trip. Each of these ACKs comes a round trip after the last and brings eta, 716.21 B.
+    #[test]
+    fn multiplicative_decrease() {
+        for (times, left) in [(2, 120_000), (100, 100_000)] {
+            let (mut model, mut delays) = model(200_000, false);
+            delays.average = Time(times * delays.target().0);
+            model.on_ack(&ack(20, true, delays.target(), 4150), &delays);
+            assert_eq!(model.bytes(), left + 716);
+            model.on_ack(&ack(30, true, delays.target(), 4150), &delays);
+            assert_eq!(model.bytes(), left + 716, "10 us later");
+        }
+        // Below the target on average, or for this packet, nothing changes but eta.
+        let (mut model, mut delays) = model(200_000, false);
+        model.on_ack(&ack(20, true, delays.target(), 4150), &delays);
+        delays.average = Time(2 * delays.target().0);
+        model.on_ack(&ack(21, true, Time::ZERO, 4150), &delays);
+        assert_eq!(model.bytes(), 200_716);
+    }
+
+    /// The window stays between a packet and 1.5 bandwidth-delay products, and follows these down.
+    #[test]
+    fn saturation() {
+        let (mut model, mut delays) = model(262_926, false);
+        model.on_ack(&ack(20, false, delays.target(), 4150), &delays);
+        assert_eq!(model.bytes(), 262_926);
+        delays.lower_base(Time(7_011_360));
+        model.on_ack(&ack(20, false, delays.target(), 4150), &delays);
+        assert_eq!((delays.max_window, model.bytes()), (131_463, 131_463));
+        (0..50).for_each(|_| model.on_timeout(4150));
+        assert_eq!(model.bytes(), 4150);
+    }
+
+    /// A trimmed packet takes its bytes; under both controls not if that was at the receiver's port.
+    #[test]
+    fn trimmed_packets_take_their_bytes() {
+        for (paced, last_hop, window) in [(false, true, 95_850), (true, false, 95_850), (true, true, 100_000)] {
+            let (mut model, delays) = model(100_000, paced);
+            model.on_nack(&nack(1, last_hop), &delays);
+            assert_eq!(model.bytes(), window, "paced: {paced}, at the last hop: {last_hop}");
+        }
+    }
+
+    /// The first answer, at 1 us, starts a period of 24.53976 us. A packet was trimmed, and 8300 B have come: the window is that.
+    /// Marks of the 100,000 B that were in flight then do not count, nor do trims; after them they do.
+    #[test]
+    fn quick_adapt() {
+        let (mut model, mut delays) = model(200_000, false);
+        model.on_nack(&nack(1, false), &delays);
+        assert_eq!(model.bytes(), 195_850);
+        model.on_ack(&ack(25, false, Time::from_us(9), 4150), &delays);
+        assert!(model.bytes() > 195_000, "the period has not ended");
+        let last = Acked { in_flight: 100_000, ..ack(26, false, Time::from_us(9), 4150) };
+        model.on_ack(&last, &delays);
+        assert_eq!(model.bytes(), 8300);
+        delays.average = Time(2 * delays.target().0);
+        model.on_nack(&nack(45, false), &delays);
+        model.on_ack(&ack(45, true, delays.target(), 95_000), &delays);
+        assert_eq!(model.bytes(), 8300, "99,150 B have come");
+        model.on_ack(&ack(46, true, delays.target(), 4150), &delays);
+        assert!(model.bytes() < 8300, "{}", model.bytes());
+    }
+
+    /// A period with an eighth of the largest window, 32,865 B, is not short of bytes; nor does one cut without a trim or a long
+    /// delay.
+    #[test]
+    fn quick_adapt_needs_a_reason() {
+        for (bytes, trimmed, adapts) in [(32_865, true, false), (32_864, true, true), (32_864, false, false)] {
+            let (mut model, delays) = model(200_000, false);
+            model.on_ack(&ack(1, false, Time::from_us(9), 4150), &delays);
+            if trimmed {
+                model.on_nack(&nack(2, false), &delays);
+            }
+            model.on_ack(&ack(26, false, Time::from_us(9), bytes), &delays);
+            assert_eq!(model.bytes() < 33_000, adapts, "{bytes} B, {trimmed}");
+        }
+    }
+}
