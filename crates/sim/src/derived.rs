@@ -46,6 +46,14 @@ impl Derivable for Bytes {
     const WORD: &'static str = "derived";
 }
 
+impl Derivable for f64 {
+    const WORD: &'static str = "derived";
+}
+
+impl Derivable for bool {
+    const WORD: &'static str = "derived";
+}
+
 impl<T: Derivable> Derived<T> {
     /// The value; or that of small networks, below which none is derived, as long as it has not been settled.
     #[inline]
@@ -111,6 +119,12 @@ impl<T: JsonSchema + Derivable> JsonSchema for Derived<T> {
 pub struct Environment<'a> {
     /// The longest paths, to the packets of the transport.
     pub longest: Longest,
+    /// Whether all transports let the ports to hosts mark.
+    pub marks_last_hop: bool,
+    /// Most bytes of full packets that a port of a switch holds, if that is limited.
+    pub port_bytes: Option<u64>,
+    /// By how much the hosts together are faster than the narrowest tier of the network, at least 1.
+    pub oversubscription: f64,
     /// The traffic entries that it carries, each with the number of its flows.
     pub demands: Vec<(&'a Demand, u64)>,
 }

@@ -69,6 +69,7 @@ macro_rules! balancers {
                 fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId);
                 fn whole_path(&self, id: ConnId, forward: bool) -> Option<Path>;
                 fn at_source(&self) -> bool;
+                fn by_entropy(&self) -> bool;
                 fn next_path(&mut self, trip: Trip) -> Option<Path>;
                 fn path(&self, id: ConnId, forward: bool) -> Option<u32>;
             }
@@ -79,6 +80,7 @@ macro_rules! balancers {
 balancers! {
     single::Single = "single",
     per_flow::PerFlow = "per-flow",
+    entropy::Entropy = "entropy",
     per_packet::PerPacket = "per-packet",
     permuted::Permuted = "permuted",
     drb::Drb = "drb",
@@ -209,6 +211,7 @@ mod tests {
         for (name, one, shortest) in [
             ("single", true, true),
             ("per-flow", true, true),
+            ("entropy", false, true),
             ("per-packet", false, true),
             ("permuted", false, true),
             ("drb", false, true),

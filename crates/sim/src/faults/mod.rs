@@ -112,6 +112,9 @@ pub enum FaultChange {
     Up,
     /// It has another rate; packets in transmission keep theirs.
     Rate(#[schemars(extend("x-minimum" = "1Kbps"))] Rate),
+    /// It has this share of its rate as built, and the queue at its head this share of its limits and thresholds, if that is
+    /// "trimming", "ndp", "drop-tail" or "ecn"; packets in transmission keep their rate.
+    Capacity(#[schemars(range(min = 0.001, max = 1000.0))] f64),
     /// Each packet is lost with this probability.
     Loss(#[schemars(range(min = 0.0, max = 1.0))] f64),
 }
@@ -151,7 +154,7 @@ impl Faults {
         let loses = |fault: &Fault| match fault.change {
             FaultChange::Down => fault.at > Time::ZERO,
             FaultChange::Loss(share) => share > 0.0,
-            FaultChange::Up | FaultChange::Rate(_) => false,
+            FaultChange::Up | FaultChange::Rate(_) | FaultChange::Capacity(_) => false,
         };
         let event = self.events.iter().position(loses).map(|index| format!("events.{index}.change"));
         event.or_else(|| (!self.packets.is_empty()).then(|| "packets".to_string()))

@@ -18,6 +18,8 @@ use crate::units::{Rate, Time};
 pub struct LinkState {
     pub down: bool,
     pub rate: Rate,
+    /// The share that limits and thresholds of the queue at its head have.
+    pub room: f64,
     /// The probability that it loses a packet.
     pub loss: f64,
     /// When it goes down next; [`Time::NEVER`] if it does not.
@@ -54,7 +56,7 @@ pub struct FaultSummary {
     pub at_ps: u64,
     /// When it is undone; null if never.
     pub undone_ps: Option<u64>,
-    /// The change: "down", "up", "rate" or "loss".
+    /// The change: "down", "up", "rate", "capacity" or "loss".
     pub change: &'static str,
     /// The directed links that it happens to.
     pub links: Vec<u32>,
@@ -126,6 +128,7 @@ impl Timeline {
                     FaultChange::Down => "down",
                     FaultChange::Up => "up",
                     FaultChange::Rate(_) => "rate",
+                    FaultChange::Capacity(_) => "capacity",
                     FaultChange::Loss(_) => "loss",
                 },
                 links: parts.links.iter().map(|link| link.0).collect(),
@@ -223,7 +226,7 @@ impl States {
                 }
                 parts.links.iter().for_each(|link| self.change(*link, action));
             }
-            FaultChange::Rate(_) | FaultChange::Loss(_) => {
+            FaultChange::Rate(_) | FaultChange::Capacity(_) | FaultChange::Loss(_) => {
                 touched.iter().for_each(|link| self.change(*link, action));
             }
         }
@@ -247,7 +250,11 @@ impl States {
         for (_, change) in &self.links[id.index()] {
             match change {
                 FaultChange::Down => state.down = true,
-                FaultChange::Rate(rate) => state.rate = *rate,
+                FaultChange::Rate(rate) => (state.rate, state.room) = (*rate, 1.0),
+                FaultChange::Capacity(share) => {
+                    state.rate = Rate(((link.rate.0 as f64 * share) as u64).max(1));
+                    state.room = *share;
+                }
                 FaultChange::Loss(loss) => state.loss = *loss,
                 FaultChange::Up => {}
             }
@@ -266,5 +273,5 @@ impl States {
 
 /// A link without faults.
 pub fn nominal(link: &Link, next_down: Time) -> LinkState {
-    LinkState { down: false, rate: link.rate, loss: 0.0, next_down }
+    LinkState { down: false, rate: link.rate, room: 1.0, loss: 0.0, next_down }
 }

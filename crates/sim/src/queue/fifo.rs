@@ -2,20 +2,22 @@
 
 use super::waiting::Waiting;
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
-use crate::engine::contract::rules::Rules;
+use crate::engine::contract::rules::{BufferLimit, Rules};
 use crate::ids::PacketId;
 
 /// A first-in first-out queue at a serviced port.
 #[derive(Clone, Debug)]
 pub struct Fifo {
     rules: Rules,
+    /// Limit and threshold without faults.
+    whole: [BufferLimit; 2],
     waiting: Waiting,
 }
 
 impl Fifo {
     /// An empty queue.
     pub fn new(rules: Rules) -> Fifo {
-        Fifo { rules, waiting: Waiting::default() }
+        Fifo { rules, whole: [rules.limit, rules.threshold], waiting: Waiting::default() }
     }
 
     /// Counts an arriving packet in the port, unless it is dropped.
@@ -44,6 +46,10 @@ impl Fifo {
 }
 
 impl Discipline for Fifo {
+    fn scale(&mut self, share: f64) {
+        [self.rules.limit, self.rules.threshold] = self.whole.map(|whole| whole.scaled(share));
+    }
+
     #[inline]
     fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
         if let Some(packet) = self.admit(id, cx) {

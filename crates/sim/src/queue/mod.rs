@@ -44,6 +44,13 @@ macro_rules! queues {
                 }
             }
 
+            /// The same at a port to a host.
+            pub fn model_at_last_hop(&self, full_packet: u64) -> Model {
+                match self {
+                    $(Queue::$config(config) => Model::$config(config.model_at_last_hop(full_packet)),)*
+                }
+            }
+
             /// An empty queue at a host's port, which neither drops nor marks.
             pub fn at_host(&self) -> Model {
                 let own = match self {
@@ -62,6 +69,7 @@ macro_rules! queues {
                 #[inline(always)]
                 fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued>;
                 fn timer(&mut self, cx: &mut PortContext);
+                fn scale(&mut self, share: f64);
                 #[inline(always)]
                 fn is_empty(&self) -> bool;
                 fn resident(&self, found: &mut dyn FnMut(PacketId));
@@ -83,6 +91,7 @@ queues! {
     pie::Pie = "pie",
     daq::DaqPort = "daq",
     python::PythonQueue = "python",
+    trimming::Trimming = "trimming",
 }
 
 /// Properties of a queue's configuration for the check and the engine.
@@ -148,6 +157,11 @@ pub trait Settings {
         false
     }
 
+    /// Whether it still writes into a packet that has left: then a run goes in one part.
+    fn acts_after_departure(&self) -> bool {
+        false
+    }
+
     /// Whether it pauses the upstream ports before it has to drop: see `engine/network/pause.rs`.
     fn pauses(&self) -> bool {
         false
@@ -207,6 +221,11 @@ pub trait Build {
 
     /// An empty queue, given the size of a full data packet on the wire.
     fn model(&self, full_packet: u64) -> Self::Model;
+
+    /// The same at a port to a host, if it behaves in another way there.
+    fn model_at_last_hop(&self, full_packet: u64) -> Self::Model {
+        self.model(full_packet)
+    }
 
     /// An empty queue at a host's port, if it has a kind of its own there, such as one with classes; none: first-in first-out
     /// without a limit.

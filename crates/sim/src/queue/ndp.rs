@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::engine::contract::discipline::{Discipline, DropReason, PortContext, Queued};
-use crate::engine::contract::packet::flag;
+use crate::engine::contract::packet::{TRIMMED_LAST, flag};
 use crate::engine::contract::rules::BufferLimit;
 use crate::ids::PacketId;
 use crate::units::Bytes;
@@ -93,6 +93,8 @@ impl Build for NdpPort {
             turn: 0,
             coin: self.trim == Trim::Coin,
             trimmed_bytes: self.trimmed_bytes.0 as u32,
+            cuts: true,
+            at_last_hop: false,
             returns: self.return_to_sender,
             counts_wire: self.limit_counts_wire,
             wire_is_data: false,
@@ -110,6 +112,10 @@ pub struct Model {
     turn: u32,
     coin: bool,
     trimmed_bytes: u32,
+    /// Whether the packet that finds no room is trimmed; else it is dropped.
+    pub(super) cuts: bool,
+    /// Whether the link ends at a host: packets carry that if they are trimmed here.
+    pub(super) at_last_hop: bool,
     returns: bool,
     counts_wire: bool,
     /// Which half the packet on the wire came from.
@@ -121,11 +127,13 @@ pub struct Model {
 struct Half {
     waiting: Waiting,
     room: BufferLimit,
+    /// Its room without faults.
+    whole: BufferLimit,
 }
 
 impl Half {
     fn new(room: BufferLimit) -> Half {
-        Half { waiting: Waiting::default(), room }
+        Half { waiting: Waiting::default(), room, whole: room }
     }
 
     /// Whether a packet fits beside the queued bytes and this half's part of the wire.
@@ -143,6 +151,18 @@ impl Half {
 }
 
 impl Model {
+    /// Bytes of data that wait, without the packet on the wire.
+    #[inline]
+    pub(super) fn data_waiting(&self) -> u64 {
+        self.data.waiting.bytes()
+    }
+
+    /// Whether the last packet that left came from the data queue.
+    #[inline]
+    pub(super) fn sends_data(&self) -> bool {
+        self.wire_is_data
+    }
+
     /// Bytes of the packet on the wire, if it counts and came from that half.
     #[inline]
     fn wire(&self, data: bool, cx: &PortContext) -> u32 {
@@ -175,8 +195,11 @@ impl Model {
     #[cold]
     fn overflow(&mut self, arriving: Queued, cx: &mut PortContext) {
         let tail_loses = self.coin && cx.chance.coin();
-        let tail =
-            self.data.waiting.last().filter(|tail| tail_loses && cx.arena[tail.id].has(flag::TRIMMABLE));
+        let tail = self
+            .data
+            .waiting
+            .last()
+            .filter(|tail| tail_loses && (!self.cuts || cx.arena[tail.id].has(flag::TRIMMABLE)));
         let loser = match tail {
             Some(tail) => {
                 self.data.waiting.pop_last();
@@ -186,8 +209,11 @@ impl Model {
             }
             None => arriving.id,
         };
-        if cx.arena[loser].has(flag::TRIMMABLE) {
+        if self.cuts && cx.arena[loser].has(flag::TRIMMABLE) {
             let size = cx.trim(loser, self.trimmed_bytes);
+            if self.at_last_hop {
+                cx.arena[loser].header.class |= TRIMMED_LAST;
+            }
             self.enqueue_header(Queued { id: loser, size }, cx);
         } else {
             cx.drop(loser, DropReason::Full);
@@ -233,6 +259,12 @@ impl Discipline for Model {
         }
         self.wire_is_data = data_turn;
         if data_turn { self.data.waiting.pop() } else { self.headers.waiting.pop() }
+    }
+
+    fn scale(&mut self, share: f64) {
+        for half in [&mut self.data, &mut self.headers] {
+            half.room = half.whole.scaled(share);
+        }
     }
 
     #[inline]

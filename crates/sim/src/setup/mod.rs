@@ -96,12 +96,22 @@ impl Setup {
         let (mut balancers, balancer_of) = distinct(entries().map(|entry| scenario.balancer_of(entry)));
         let longest = longest_of(&named, &fabric, &routes);
         let mut settling = Settling { prototypes, has_prototypes: false, derived: BTreeMap::new() };
-        let carried = Carried { traffic: &traffic, demands: &demands, transport_of: &transport_of };
+        let mut carried = Carried {
+            traffic: &traffic,
+            demands: &demands,
+            transport_of: &transport_of,
+            marks_last_hop: named.iter().all(|transport| transport.profile().marks_last_hop),
+            port_bytes: None,
+            oversubscription: scenario.topology.oversubscription().unwrap_or(1.0).max(1.0),
+        };
+        let all = carried.by_all(&longest);
+        let queue = settling.queue(scenario, &all);
+        let full_packet = scenario.full_packet();
+        carried.port_bytes = queue.most_packets(full_packet).map(|packets| packets * full_packet);
         let transports = settling.transports(scenario, &named, &longest, &carried);
         let places = Transport::places(&transports);
         let profiles: Vec<Profile> = transports.iter().map(|transport| transport.profile()).collect();
         let all = carried.by_all(&longest);
-        let queue = settling.queue(scenario, &all);
         let agent = settling.agent(scenario, &all);
         let controller = settling.controller(scenario, &fabric);
         settling.balancers(scenario, &queue, &mut balancers, &balancer_of);
@@ -288,13 +298,17 @@ impl Members for Setup {
         asks.fold(0, |models, (_, (model, _))| models | 1 << model)
     }
 
-    fn queue(&self) -> queue::Model {
-        self.queue.model(self.full_packet)
+    fn queue(&self, to_host: bool) -> queue::Model {
+        if to_host {
+            self.queue.model_at_last_hop(self.full_packet)
+        } else {
+            self.queue.model(self.full_packet)
+        }
     }
 
     fn host_queue(&self) -> queue::Model {
         let as_switches = self.transports.iter().any(|transport| transport.needs().host_queues.is_some());
-        if as_switches { self.queue() } else { self.queue.at_host() }
+        if as_switches { self.queue.model(self.full_packet) } else { self.queue.at_host() }
     }
 
     fn committed(&self) -> Option<Rules> {

@@ -47,6 +47,10 @@ pub(super) struct Carried<'a> {
     pub(super) traffic: &'a Traffic,
     pub(super) demands: &'a [Demand],
     pub(super) transport_of: &'a [u8],
+    /// See [`Environment`].
+    pub(super) marks_last_hop: bool,
+    pub(super) port_bytes: Option<u64>,
+    pub(super) oversubscription: f64,
 }
 
 impl<'a> Carried<'a> {
@@ -65,6 +69,9 @@ impl<'a> Carried<'a> {
         let demands = self.demands.iter().zip(flows).enumerate();
         Environment {
             longest,
+            marks_last_hop: self.marks_last_hop,
+            port_bytes: self.port_bytes,
+            oversubscription: self.oversubscription,
             demands: demands.filter(|(entry, _)| carries(*entry)).map(|(_, own)| own).collect(),
         }
     }
@@ -240,7 +247,14 @@ mod tests {
         let fabric = scenario.topology.build();
         let routes = Routes::build(&fabric).expect("a connected network");
         let Offered { traffic, demands, .. } = Offered::new(&scenario, &fabric, &routes);
-        let carried = Carried { traffic: &traffic, demands: &demands, transport_of: &[0, 1] };
+        let carried = Carried {
+            traffic: &traffic,
+            demands: &demands,
+            transport_of: &[0, 1],
+            marks_last_hop: true,
+            port_bytes: None,
+            oversubscription: 1.0,
+        };
         let longest = Longest { bdp: 7, ..Longest::default() };
         let names = |environment: &Environment| {
             let all = environment.demands.iter().map(|(demand, flows)| (demand.name.clone(), *flows));

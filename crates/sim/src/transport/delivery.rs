@@ -84,7 +84,7 @@ impl<R: Record> Delivery<R> {
 
 /// Where flows end that share a connection, as far as their last packets have arrived: they complete in order.
 #[derive(Clone, Debug, Default)]
-struct FlowEnds {
+pub struct FlowEnds {
     /// The first one: number of its last packet plus one, and the flow.
     first: Option<(u32, ConnId)>,
     /// The others, the last one first.
@@ -93,13 +93,13 @@ struct FlowEnds {
 
 impl FlowEnds {
     /// Forgets everything but keeps the memory.
-    fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.first = None;
         self.later.clear();
     }
 
     /// The last packet of a flow has arrived for the first time.
-    fn note(&mut self, end: u32, flow: ConnId) {
+    pub fn note(&mut self, end: u32, flow: ConnId) {
         match self.first {
             None => self.first = Some((end, flow)),
             Some(first) if end < first.0 => {
@@ -115,7 +115,7 @@ impl FlowEnds {
 
     /// Takes off the first flow, if all packets before `next` have arrived and so has all of it.
     #[inline]
-    fn take_complete(&mut self, next: u32) -> Option<ConnId> {
+    pub fn take_complete(&mut self, next: u32) -> Option<ConnId> {
         let (_, flow) = self.first.filter(|(end, _)| *end <= next)?;
         self.first = self.later.pop();
         Some(flow)

@@ -7,6 +7,7 @@
 
 pub mod ack;
 pub mod delivery;
+pub mod entropy;
 pub mod frame;
 pub mod late;
 pub mod paced;
@@ -104,6 +105,7 @@ transports! {
     parallel_tcp::ParallelTcp = "parallel-tcp",
     dcqcn::Dcqcn = "dcqcn",
     roce::Roce = "roce",
+    uet::Uet = "uet",
     rcp::Rcp = "rcp",
     daq::Daq = "daq",
     d3::D3 = "d3",

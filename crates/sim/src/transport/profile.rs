@@ -27,6 +27,8 @@ pub struct Profile {
     pub link_bytes: u64,
     /// Whether data packets are ECN-capable, so that queues may mark them.
     pub ecn_capable: bool,
+    /// Whether ports to hosts may mark them by default, as others do.
+    pub marks_last_hop: bool,
     /// The field by which it gives its packets classes of its own, if it does.
     pub class_field: Option<&'static str>,
     /// Connections that carry a flow besides the one that stands for it; 0: it has no other.
@@ -66,6 +68,7 @@ impl Profile {
             answers_per_packet: 1.0,
             link_bytes: 0,
             ecn_capable: false,
+            marks_last_hop: true,
             class_field: None,
             subflows: 0,
             keeps: false,

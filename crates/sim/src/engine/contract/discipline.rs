@@ -52,6 +52,12 @@ pub trait Discipline {
         unreachable!("this queue sets no timer");
     }
 
+    /// Its limits and thresholds have this share from now on of what they have without faults. Packets that wait stay.
+    #[cold]
+    fn scale(&mut self, share: f64) {
+        let _ = share;
+    }
+
     /// Whether no packet waits.
     fn is_empty(&self) -> bool;
 

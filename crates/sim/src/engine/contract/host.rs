@@ -10,7 +10,7 @@ use crate::engine::data::event::Owner;
 use crate::engine::data::packet::{Header, Packet, Record, flag};
 use crate::engine::data::telemetry::Telemetry;
 use crate::ids::{ConnId, LinkId, NodeId};
-use crate::random::{Purpose, Stream};
+use crate::random::{Purpose, Stream, mix};
 use crate::units::{Rate, Time};
 
 /// The side of a connection to which a packet goes.
@@ -74,6 +74,12 @@ impl Start {
     pub fn packet_stream(&self, cx: &impl Host) -> Stream {
         cx.flow_stream(Purpose::Packets, self.key)
     }
+}
+
+/// The key that balancers hash for a packet of that label with an entropy value: another flow's for another value.
+#[inline]
+fn entropy_label(label: u32, value: u16) -> u32 {
+    (mix(u64::from(label) << 16 | u64::from(value)) >> 32) as u32
 }
 
 /// The actions of a transport at an event. All of them concern the host of that event only.
@@ -148,6 +154,15 @@ pub trait Host {
 
     /// Puts a packet that has just been made on the path that is next, if the balancer leaves that to the source.
     fn next_path(&mut self, packet: &mut Packet);
+
+    /// Gives a packet that has just been made an entropy value, by which switches choose its path, if its balancer hashes such
+    /// values.
+    #[inline]
+    fn set_entropy(&self, packet: &mut Packet, value: u16) {
+        if self.conn(packet.conn).by_entropy {
+            packet.label = entropy_label(packet.label, value);
+        }
+    }
 
     /// The record that packets carry beyond their headers, if the transport uses one: that of the packet
     /// which has just arrived, until it is written anew; every packet sent takes the values of that moment. A

@@ -47,8 +47,8 @@ pub trait Members: Sync {
     /// then be committed.
     fn telemetry(&self) -> u32;
 
-    /// An empty queue at a switch's port.
-    fn queue(&self) -> Self::Queue;
+    /// An empty queue at a switch's port, whose link may end at a host.
+    fn queue(&self, to_host: bool) -> Self::Queue;
 
     /// An empty queue at a host's port, which neither drops nor marks unless a transport wants that of switches there.
     fn host_queue(&self) -> Self::Queue;

@@ -304,6 +304,12 @@ pub trait Choose {
         false
     }
 
+    /// Whether switches hash the entropy value that a packet's source gives it: see
+    /// [`Host::set_entropy`](super::host::Host::set_entropy).
+    fn by_entropy(&self) -> bool {
+        false
+    }
+
     /// At the host that makes a packet: the path that is next, if the source chooses it.
     fn next_path(&mut self, trip: Trip) -> Option<Path> {
         let _ = trip;

@@ -24,6 +24,9 @@ pub struct Conn {
     pub balancer: u8,
     /// Whether a path is chosen for each packet where it is made.
     pub(in crate::engine) paths_at_source: bool,
+    /// Whether switches hash the entropy value of each of its packets: see
+    /// [`Host::set_entropy`](crate::engine::contract::host::Host::set_entropy).
+    pub(crate) by_entropy: bool,
     /// Whether its flow need not end before the run does.
     pub background: bool,
     /// Priority, for transports that have priorities; the lowest number goes first.
@@ -175,6 +178,7 @@ impl Conn {
             config: 0,
             balancer: 0,
             paths_at_source: false,
+            by_entropy: false,
             background: false,
             priority: 0,
             class: 0,

@@ -85,6 +85,9 @@ pub mod flag {
     pub const BACKWARDS: u8 = 128;
 }
 
+/// Bit of [`Header::class`] of a trimmed packet: the port to its host has trimmed it, so that no other port reads its class.
+pub const TRIMMED_LAST: u8 = 0x80;
+
 impl Packet {
     /// Whether the flag is set.
     #[inline]

@@ -21,6 +21,15 @@ impl BufferLimit {
         (*self != BufferLimit::UNLIMITED).then(|| u64::from(self.packets).min(self.bytes / size.max(1)))
     }
 
+    /// That share of the limit, cut to whole bytes and packets, of these at least one.
+    pub fn scaled(&self, share: f64) -> BufferLimit {
+        let BufferLimit { packets, bytes } = *self;
+        BufferLimit {
+            packets: if packets == u32::MAX { packets } else { ((f64::from(packets) * share) as u32).max(1) },
+            bytes: if bytes == u64::MAX { bytes } else { (bytes as f64 * share) as u64 },
+        }
+    }
+
     /// Whether so much is within the limit.
     #[inline]
     pub fn holds(&self, packets: u32, bytes: u64) -> bool {

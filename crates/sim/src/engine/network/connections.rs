@@ -14,6 +14,7 @@ impl<M: Members> Network<'_, M> {
     pub fn open(&mut self, mut conn: Conn) -> ConnId {
         let id = self.free_conns.pop().unwrap_or_else(|| self.remote.new_slot());
         conn.paths_at_source = self.balancers[conn.balancer as usize].at_source();
+        conn.by_entropy = self.balancers[conn.balancer as usize].by_entropy();
         if conn.via == ConnId::NONE {
             conn.via = id;
             (conn.sender.port, conn.receiver.port) = self.open_paths(id, &conn);

@@ -88,8 +88,8 @@ impl<B: Choose + Send> Members for Balanced<'_, B> {
     fn controller(&self) -> Option<(controller::Model, u8, Channel)> {
         None
     }
-    fn queue(&self) -> queue::Model {
-        self.0.queue()
+    fn queue(&self, to_host: bool) -> queue::Model {
+        self.0.queue(to_host)
     }
     fn host_queue(&self) -> queue::Model {
         self.0.host_queue()

@@ -372,7 +372,12 @@ impl<'a, M: Members> Network<'a, M> {
         let port = &mut self.egress[link.index()].port;
         port.set_rate(state.rate);
         let fault = port.fault.as_mut().expect("a link that changes is known to");
-        fault.state = state;
+        let room = std::mem::replace(&mut fault.state, state).room;
+        if room != state.room
+            && let PortQueue::Serviced(queue) = &mut self.egress[link.index()].queue
+        {
+            queue.scale(state.room);
+        }
     }
 
     /// A packet that came or was to come by a link is gone, and no queue dropped it.

@@ -1,0 +1,100 @@
+//! RCCC, the receiver's control of Ultra Ethernet: credit by pulls, at a little less than the rate of the receiver's link.
+//!
+//! Source: the public simulator (uet-htsim, `-receiver_cc_only`), which follows EQDS (Olteanu et al., NSDI 2022), itself an heir
+//! of NDP. The first window needs no credit. `pacer` shares the credit of a host among its flows.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Network, Settings};
+use crate::derived::{Derived, Values};
+use crate::units::Bytes;
+
+/// RCCC: the receiver paces its senders by credit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rccc {
+    /// Credit is given at this share of the rate of the receiver's link.
+    #[schemars(range(max = 10.0), extend("exclusiveMinimum" = 0.0))]
+    pub pull_rate: f64,
+    /// Unit of credit.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65535B"))]
+    pub pull_quantum: Bytes,
+    /// Most credit of one pull, cut to whole units.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "10MB"))]
+    pub pull_bytes: Bytes,
+    /// Whether a receiver without requests for credit gives some to its idle flows.
+    pub slow_pulls: bool,
+    /// Whether receivers slow down when the network between is congested. "derived": if its tiers are oversubscribed and there
+    /// is no window besides (uet-htsim: -oversubscribed_cc, -force_disable_oversubscribed_cc).
+    pub oversubscription_control: Derived<bool>,
+    /// By how much the hosts together are faster than the narrowest tier of the network. "derived": from the topology.
+    pub oversubscription: Derived<f64>,
+    /// Congestion, as an average share of marked packets, above which the rate falls.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub target: f64,
+    /// Share of the rate that an interval without congestion adds, doubled with each such interval without marks (-Ai).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub increase: f64,
+    /// Weight of the congestion above the target in a decrease (-Md).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub decrease: f64,
+    /// Weight of the newest interval in the average (-alpha).
+    #[schemars(range(min = 0.000001, max = 1.0))]
+    pub gain: f64,
+    /// Least share of the rate, times the oversubscription.
+    #[schemars(range(min = 0.01, max = 1.0))]
+    pub min_rate: f64,
+}
+
+impl Default for Rccc {
+    fn default() -> Self {
+        Rccc {
+            pull_rate: 0.99,
+            pull_quantum: Bytes(256),
+            pull_bytes: Bytes(16_384),
+            slow_pulls: true,
+            oversubscription_control: Derived::FromNetwork,
+            oversubscription: Derived::FromNetwork,
+            target: 0.3,
+            increase: 0.01,
+            decrease: 0.5,
+            gain: 0.5,
+            min_rate: 0.9,
+        }
+    }
+}
+
+impl Rccc {
+    /// Values that follow from the network, alone or beside a window.
+    pub(super) fn values(&self, network: &Network, alone: bool) -> Values {
+        let mut values = Values::new();
+        if self.oversubscription_control == Derived::FromNetwork {
+            values.push(("oversubscription_control".into(), json!(alone && network.ratio > 1.0)));
+        }
+        if self.oversubscription == Derived::FromNetwork {
+            values.push(("oversubscription".into(), json!(network.ratio)));
+        }
+        values
+    }
+
+    /// Units of credit of a full pull.
+    pub fn quanta_per_pull(&self) -> i64 {
+        (self.pull_bytes.0 / self.pull_quantum.0).max(1) as i64
+    }
+}
+
+impl Settings for Rccc {
+    fn derived(&self, network: &Network) -> Values {
+        self.values(network, true)
+    }
+
+    fn has_window(&self) -> bool {
+        false
+    }
+
+    fn credit(&self) -> Option<&Rccc> {
+        Some(self)
+    }
+}

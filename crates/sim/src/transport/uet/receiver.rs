@@ -1,0 +1,225 @@
+//! The receiving end of Ultra Ethernet: acknowledgements with a bitmap, reports of trimmed packets, requests for credit.
+
+use super::bitmap::Arrivals;
+use super::control::rccc::Rccc;
+use super::pacer::{Account, Pacer, Place};
+use super::wire::{answer, bitmap_base, data, kind, pack};
+use super::{Config, Uet};
+use crate::engine::contract::host::{Host, Toward};
+use crate::engine::contract::packet::{Header, Packet, TRIMMED_LAST, flag};
+use crate::ids::ConnId;
+use crate::transport::delivery::FlowEnds;
+
+/// The receiving end of a connection.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    arrivals: Arrivals,
+    /// Bytes on the wire of all packets that have arrived, each once, and their payload.
+    received: u64,
+    payload: u64,
+    /// Bytes that have arrived since the last ACK.
+    accepted: u64,
+    /// Whether an ACK was requested while packets are missing: another follows when none is.
+    ack_owed: bool,
+    /// Where flows end, and the end of the last one that is complete.
+    ends: FlowEnds,
+    complete_to: u32,
+    /// One more than the highest number that requested credit, and its flow.
+    newest: u32,
+    flow: Option<ConnId>,
+    pub account: Account,
+    /// The entropy value of the last pull.
+    pull_value: u16,
+}
+
+/// Entropy values of pulls.
+const PULL_VALUES: u16 = 128;
+
+impl Receiver {
+    /// Starts over for another flow, with the memory of the one before.
+    pub fn reset(&mut self) {
+        self.arrivals.clear();
+        self.ends.clear();
+        let arrivals = std::mem::take(&mut self.arrivals);
+        let ends = std::mem::take(&mut self.ends);
+        *self = Receiver { arrivals, ends, ..Receiver::default() };
+    }
+
+    /// Payload that has arrived.
+    pub fn payload(&self) -> u64 {
+        self.payload
+    }
+
+    /// A packet of the sender. Returns whether all flows whose packets have come are complete now, and were not before.
+    pub fn on_packet(
+        &mut self,
+        id: ConnId,
+        packet: &Packet,
+        config: &Config,
+        pacer: &mut Pacer,
+        cx: &mut impl Host,
+    ) -> bool {
+        let marked = packet.has(flag::CE);
+        match packet.header.kind & kind::MASK {
+            kind::PROBE => {
+                self.acknowledge(packet, false, answer::TO_PROBE, config, cx);
+                return false;
+            }
+            kind::RTS => {
+                if let Some(credit) = config.credit() {
+                    note_arrival(pacer, marked, credit, cx);
+                    self.request(id, packet, true, pacer);
+                }
+                self.acknowledge(packet, true, answer::TO_RTS, config, cx);
+                return false;
+            }
+            _ => {}
+        }
+        if packet.has(flag::TRIMMED) {
+            self.on_trimmed(id, packet, config, pacer, cx);
+            return false;
+        }
+        cx.note_arrival(packet);
+        if let Some(credit) = config.credit() {
+            note_arrival(pacer, marked, credit, cx);
+            self.request(id, packet, false, pacer);
+        }
+        self.on_data(packet, config, cx);
+        let expected = self.arrivals.expected();
+        while let Some(flow) = self.ends.take_complete(expected) {
+            self.complete_to = expected;
+            cx.completed(flow);
+        }
+        self.complete_to == expected && self.newest <= expected
+    }
+
+    /// A packet with its payload. It is acknowledged at once if it is the first, marked, there already or if its sender wants
+    /// that, else with so many bytes.
+    fn on_data(&mut self, packet: &Packet, config: &Config, cx: &mut impl Host) {
+        let Header { number, len, kind, .. } = packet.header;
+        let marked = packet.has(flag::CE);
+        self.accepted += u64::from(packet.size);
+        if self.arrivals.has(number) {
+            self.accepted = 0;
+            return self.acknowledge(packet, marked, 0, config, cx);
+        }
+        let mut now = marked || self.received == 0;
+        self.received += u64::from(packet.size);
+        self.payload += u64::from(len);
+        cx.delivered(packet.conn, u64::from(len));
+        if kind & data::LAST != 0 {
+            self.ends.note(number + 1, packet.conn);
+        }
+        let prompt = kind & data::ACK_NOW != 0;
+        if prompt {
+            now = true;
+            self.ack_owed = true;
+        }
+        let in_order = number == self.arrivals.expected();
+        self.arrivals.insert(number);
+        if in_order && self.arrivals.stored() == 0 && self.ack_owed {
+            now = true;
+            self.ack_owed = false;
+        }
+        if now || self.accepted >= config.ack_bytes.0 {
+            self.accepted = 0;
+            self.acknowledge(packet, marked || prompt, 0, config, cx);
+        }
+    }
+
+    /// The header of a packet whose payload was trimmed off.
+    fn on_trimmed(
+        &mut self,
+        id: ConnId,
+        packet: &Packet,
+        config: &Config,
+        pacer: &mut Pacer,
+        cx: &mut impl Host,
+    ) {
+        let number = packet.header.number;
+        let last_hop = packet.header.class & TRIMMED_LAST != 0;
+        cx.receiver(packet.conn).trims += 1;
+        if let Some(credit) = config.credit()
+            && let Some(slowdown) = &mut pacer.slowdown
+        {
+            slowdown.trimmed(cx.now(), last_hop, credit);
+        }
+        if self.arrivals.has(number) {
+            return self.acknowledge(packet, false, 0, config, cx);
+        }
+        let mut flags = if packet.has(flag::CE) { answer::MARKED } else { 0 };
+        flags |= if last_hop { answer::LAST_HOP } else { 0 };
+        let header =
+            Header { kind: kind::NACK | flags, number, len: packet.header.seq as u16, ..Header::default() };
+        send(packet.conn, header, packet.header.seq as u16, config, cx);
+        if config.credit().is_some() {
+            self.request(id, packet, true, pacer);
+        }
+    }
+
+    /// The target of a packet may be higher than those before; a flow with a trimmed packet or a request lacks credit in any
+    /// case.
+    fn request(&mut self, id: ConnId, packet: &Packet, lacks: bool, pacer: &mut Pacer) {
+        let number = packet.header.number;
+        let is_data = packet.header.kind & kind::MASK == kind::DATA;
+        if is_data && number >= self.newest {
+            (self.newest, self.flow) = (number + 1, Some(packet.conn));
+        } else if self.flow.is_none() {
+            self.flow = Some(packet.conn);
+        }
+        let target = packet.header.ack as i64;
+        let higher = target > self.account.target;
+        self.account.target = self.account.target.max(target);
+        // A flow that has all of its data needs none: what comes then has been sent twice.
+        let complete = self.complete_to > 0 && self.complete_to == self.newest;
+        if (higher || lacks) && !complete && self.account.place != Place::Active {
+            pacer.request(id, &mut self.account);
+        }
+    }
+
+    /// Sends an ACK for a packet; `own`: with a bitmap that begins at it.
+    fn acknowledge(&self, packet: &Packet, own: bool, flags: u8, config: &Config, cx: &mut impl Host) {
+        let Header { number, seq, .. } = packet.header;
+        let expected = self.arrivals.expected();
+        let mut flags = flags | if own { answer::OWN_BASE } else { 0 };
+        if packet.has(flag::CE) && !packet.has(flag::TRIMMED) {
+            flags |= answer::MARKED;
+        }
+        if packet.header.kind & kind::MASK == kind::DATA && packet.header.kind & data::REPEATED != 0 {
+            flags |= answer::REPEATED;
+        }
+        let bits = config.bitmap_bits;
+        let bitmap = self.arrivals.bits(bitmap_base(number, expected, own, bits)) & (u64::MAX >> (64 - bits));
+        let header = Header {
+            kind: kind::ACK | flags,
+            class: 0,
+            len: seq as u16,
+            number,
+            seq: bitmap,
+            ack: pack(expected, self.received),
+        };
+        send(packet.conn, header, seq as u16, config, cx);
+    }
+
+    /// The pacer has given credit.
+    pub fn send_pull(&mut self, config: &Config, cx: &mut impl Host) {
+        self.pull_value = (self.pull_value + 1) % PULL_VALUES;
+        let header = Header { kind: kind::PULL, ack: self.account.granted as u64, ..Header::default() };
+        let flow = self.flow.expect("a flow has requested credit");
+        send(flow, header, self.pull_value, config, cx);
+    }
+}
+
+/// A packet has arrived in full.
+fn note_arrival(pacer: &mut Pacer, marked: bool, credit: &Rccc, cx: &impl Host) {
+    if let Some(slowdown) = &mut pacer.slowdown {
+        slowdown.arrived(cx.now(), marked, credit);
+    }
+}
+
+fn send(id: ConnId, header: Header, value: u16, config: &Uet, cx: &mut impl Host) {
+    let mut packet =
+        cx.packet(id, Toward::Sender, config.control_bytes.0 as u32, flag::CONTROL, header);
+    cx.set_entropy(&mut packet, value);
+    cx.send(packet);
+}
