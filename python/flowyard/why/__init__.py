@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from flowyard.display import Displayed
 from flowyard.errors import UserError
 from flowyard.results import Result
 from flowyard.why import again
@@ -15,7 +17,7 @@ from flowyard.why.ports import Port, ports
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Answer", "Loss", "Packet", "Part", "Port", "divided", "why"]
+__all__ = ["Answer", "Loss", "Packet", "Part", "Port", "divided", "port_of", "row_of", "slowest", "why"]
 
 # Events of ports are read from so long before the start of a flow: a packet may be on the wire then.
 BEFORE_PS = 20_000_000
@@ -24,7 +26,7 @@ PORTS_MAX = 12
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Displayed):
     """The completion time of a flow, divided by cause.
 
     Attributes:
@@ -52,6 +54,8 @@ class Answer:
     links: Sequence[str]
     tiers: Sequence[str]
     ports: Mapping[int, Port]
+
+    _view = "of_answer"
 
     @property
     def totals(self) -> dict[str, int]:
@@ -144,6 +148,55 @@ def divided(
         tiers=[str(tier) for tier in links["tier"]],
         ports=known,
     )
+
+
+def port_of(run: Result, link: str, from_ps: int, until_ps: int) -> Port:
+    """The history of a port, with the packets of all flows there.
+
+    Args:
+        run: A complete run, or one that was opened.
+        link: "from -> to" of the link that it feeds.
+        from_ps: Start of the span.
+        until_ps: Its end.
+
+    Raises:
+        UserError: There is no such link, or more than ROWS_MAX events are there in that span.
+    """
+    links = run.links.to_polars()
+    names = [f"{a} -> {b}" for a, b in links.select("from", "to").iter_rows()]
+    if link not in names:
+        near = get_close_matches(link, names, 1, 0.0)
+        raise UserError(f"{link[:80]!r}: no such link; the nearest name is {near[0]!r}" if near else "no links")
+    number = names.index(link)
+    share = links["packets"][number] / max(sum(links["packets"]), 1)
+    expected = int(again.rows_between(run, from_ps, until_ps) * share)
+    if expected > again.ROWS_MAX:
+        raise _too_many(link, expected)
+    made = again.of_ports(run, [link], max(0, from_ps - BEFORE_PS), until_ps)
+    if _is_cut(made):
+        raise _too_many(link, again.ROWS_MAX)
+    rates = dict(zip(links["id"], links["rate_bps"], strict=True))
+    return ports(again.rows_of(_events(made)), rates).get(number) or Port(number)
+
+
+def _too_many(link: str, events: int) -> UserError:
+    return UserError(
+        f"{link}: about {events:,} events or more, and at most {again.ROWS_MAX:,} are drawn; choose a shorter span "
+        "with --from and --until"
+    )
+
+
+def slowest(run: Result) -> int:
+    """The measured flow with the largest slowdown.
+
+    Raises:
+        UserError: No flow is complete.
+    """
+    flows = run.flows.to_polars()
+    flows = flows.filter(flows["measured"] & flows["slowdown"].is_not_null())
+    if flows.is_empty():
+        raise UserError("no flow is complete, and only a completion time can be divided")
+    return int(flows.sort("slowdown", "id", descending=[True, False])["id"][0])
 
 
 def row_of(run: Result, flow: int) -> dict[str, Any]:

@@ -14,6 +14,8 @@ Event = dict[str, Any]
 
 # Rows that a packet makes at each port: enqueued, started, arrived.
 ROWS_A_HOP = 3
+# Kinds of events at a port.
+OF_PORTS = ("enqueued", "started", "dropped", "trimmed", "marked", "paused")
 # Rows of events of all flows that are recorded beside those of one: 56 bytes each, and as many in Python again.
 ROWS_BESIDE = 300_000
 # Most rows of ports that are read.
@@ -71,7 +73,9 @@ def of_flows(run: Result, flows: Sequence[int], rows: int | None = None) -> Resu
     return again(run, events | ({"rows_limit": rows} if rows else {}))
 
 
-def of_ports(run: Result, links: Iterable[str], from_ps: int, until_ps: int) -> Result:
+def of_ports(
+    run: Result, links: Iterable[str], from_ps: int, until_ps: int, kinds: Sequence[str] = OF_PORTS
+) -> Result:
     """The run again, with the events of all flows at ports, in a span of time.
 
     Args:
@@ -79,13 +83,14 @@ def of_ports(run: Result, links: Iterable[str], from_ps: int, until_ps: int) -> 
         links: "from -> to" of the links that the ports feed.
         from_ps: Start of the span.
         until_ps: Its end.
+        kinds: Kinds of events.
     """
     return again(
         run,
         {
             "flows": ["*"],
             "links": sorted(links),
-            "kinds": ["enqueued", "started", "dropped", "trimmed", "marked", "paused"],
+            "kinds": list(kinds),
             "from": f"{from_ps}ps",
             "until": f"{until_ps}ps",
             "rows_limit": ROWS_MAX,

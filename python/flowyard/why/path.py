@@ -18,20 +18,23 @@ START, TRANSMISSION, PROPAGATION = "start-up", "transmission", "propagation"
 QUEUE, OWN_QUEUE, PAUSE = "queue", "queue of its own packets", "pauses"
 ANSWER, OWN, PACING = "way of answers", "port of the sender", "pacing"
 TIMEOUT, SENDER, RECEIVER = "timeout", "waiting at the sender", "waiting at the receiver"
-PARTS = (
-    START,
-    TRANSMISSION,
-    PROPAGATION,
-    QUEUE,
-    OWN_QUEUE,
-    PAUSE,
-    OWN,
-    PACING,
-    TIMEOUT,
-    SENDER,
-    RECEIVER,
-    ANSWER,
-)
+# Their meanings, in the order in which they are shown.
+MEANINGS = {
+    START: "before the first data packet was made: a handshake, or a request for a rate",
+    TRANSMISSION: "data packets of the chain on the wires of their way",
+    PROPAGATION: "these packets on the cables",
+    QUEUE: "these packets at ports of switches, while packets of other flows were sent, or at a port that is idle",
+    OWN_QUEUE: "these packets at ports of switches, while earlier packets of the same flow were sent",
+    PAUSE: "these packets at ports that flow control had stopped",
+    OWN: "at the port of the sending host: packets of the flow ahead, and those of others",
+    PACING: "until a timer of the sender let the next packet go",
+    TIMEOUT: "until a timer of the sender made it repeat a packet, or a request after a loss",
+    SENDER: "until the sender made a packet for a reason that the flow's own events do not show, such as a turn among "
+    "flows or a rate from a switch or controller",
+    RECEIVER: "until the receiver made a packet later than an arrival: paced pulls, delayed acknowledgements",
+    ANSWER: "acknowledgements, pulls and other control packets on their way back, queues included",
+}
+PARTS = tuple(MEANINGS)
 
 BITS, SECOND = 8, 10**12
 
@@ -122,8 +125,14 @@ class Chain:
             cause = self._cause(packet)
             found += cause.parts
             packet, arrived = (cause.packet, True) if cause.packet else (cause.made, False)
-        first = min((made.made_ps for made in self._packets if made.data and made.forward), default=0)
+        first = self._handshake_until()
         return [_start_up(part, first) for part in found if part.until_ps > part.from_ps]
+
+    def _handshake_until(self) -> int:
+        """When the first data packet was made, if the sender made another packet before; otherwise -1."""
+        sent = [packet for packet in self._packets if packet.forward]
+        data = next((packet.made_ps for packet in sent if packet.data), -1)
+        return -1 if sent and sent[0].data else data
 
     def _way(self, packet: Packet) -> list[Part]:
         """The parts between a packet's being made and its last arrival, latest first."""

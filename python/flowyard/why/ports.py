@@ -97,6 +97,7 @@ def ports(events: Iterable[Mapping[str, Any]], rates: Mapping[int, int]) -> dict
     found: dict[int, Port] = {}
     waiting: dict[tuple[Any, ...], int] = {}
     paused: dict[int, int] = {}
+    early: dict[int, list[Change]] = {}
     last = 0
     for event in events:
         last, link = event["time_ps"], event["link"]
@@ -106,7 +107,9 @@ def ports(events: Iterable[Mapping[str, Any]], rates: Mapping[int, int]) -> dict
         if event["kind"] == "paused":
             _pause(port, paused, last, stopped=bool(event["value"]))
         elif event["made_ps"] is not None:
-            _step(port, waiting, event, rates[link])
+            _step(port, waiting, event, rates[link], early.setdefault(link, []))
+    for link, changes in early.items():
+        found[link].changes[:0] = changes
     for link, since in paused.items():
         found[link].pauses.append((since, last))
     return found
@@ -119,8 +122,14 @@ def _pause(port: Port, paused: dict[int, int], time: int, *, stopped: bool) -> N
         port.pauses.append((since, time))
 
 
-def _step(port: Port, waiting: dict[tuple[Any, ...], int], event: Mapping[str, Any], rate: int) -> None:
-    """A step of a packet at a port."""
+def _step(
+    port: Port,
+    waiting: dict[tuple[Any, ...], int],
+    event: Mapping[str, Any],
+    rate: int,
+    early: list[Change],
+) -> None:
+    """A step of a packet at a port; packets that were in the queue before the first event are added to `early`."""
     time, kind, flow, size = event["time_ps"], event["kind"], event["flow"], event["wire_bytes"]
     name = (
         port.link,
@@ -136,8 +145,7 @@ def _step(port: Port, waiting: dict[tuple[Any, ...], int], event: Mapping[str, A
         port.changes.append(Change(time, flow, size))
     elif kind == "started":
         if name not in waiting:
-            # It was in the queue before the first event.
-            port.changes.insert(0, Change(port.changes[0].time_ps if port.changes else time, flow, size))
+            early.append(Change(0, flow, size))
         waiting.pop(name, None)
         port.changes.append(Change(time, flow, -size))
         port.sent.append(Sent(flow, time, time - (-size * BITS * SECOND // rate)))
