@@ -81,6 +81,11 @@ class Browser:
         """Shows the page as on another medium: screen or print."""
         self._call("Emulation.setEmulatedMedia", media=kind)
 
+    def reduce_motion(self) -> None:
+        """Asks pages for reduced motion, as a reader's system does."""
+        feature = {"name": "prefers-reduced-motion", "value": "reduce"}
+        self._call("Emulation.setEmulatedMedia", features=[feature])
+
     def open(self, path: Path) -> None:
         """Opens a report and waits until its charts are drawn."""
         self._call("Page.navigate", url=path.as_uri())
