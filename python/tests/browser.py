@@ -115,6 +115,11 @@ class Browser:
         for kind in ("mousePressed", "mouseReleased"):
             self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
+    def wheel(self, selector: str, turn: int) -> None:
+        """Turns the wheel on the middle of an element: below zero away from the reader."""
+        x, y = self._middle(selector)
+        self._call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=turn)
+
     def tap(self, selector: str) -> None:
         """Touches the middle of an element."""
         x, y = self._middle(selector)
