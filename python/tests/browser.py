@@ -81,6 +81,11 @@ class Browser:
         """Shows the page as on another medium: screen or print."""
         self._call("Emulation.setEmulatedMedia", media=kind)
 
+    def reduce_motion(self) -> None:
+        """Asks pages for reduced motion, as a reader's system does."""
+        feature = {"name": "prefers-reduced-motion", "value": "reduce"}
+        self._call("Emulation.setEmulatedMedia", features=[feature])
+
     def open(self, path: Path) -> None:
         """Opens a report and waits until its charts are drawn."""
         self._call("Page.navigate", url=path.as_uri())
@@ -109,6 +114,11 @@ class Browser:
         x, y = self._middle(selector)
         for kind in ("mousePressed", "mouseReleased"):
             self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def wheel(self, selector: str, turn: int) -> None:
+        """Turns the wheel on the middle of an element: below zero away from the reader."""
+        x, y = self._middle(selector)
+        self._call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=turn)
 
     def tap(self, selector: str) -> None:
         """Touches the middle of an element."""

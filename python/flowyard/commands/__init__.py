@@ -25,6 +25,7 @@ from flowyard.commands import (
     slotted,
     sweep,
     topology,
+    watch,
     why,
 )
 
@@ -59,6 +60,7 @@ VERBS: tuple[Verb, ...] = (
     show,
     report,
     why,
+    watch,
     compare,
     paper,
     slotted,

@@ -23,6 +23,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="default DIR/report.html, with several runs report.html",
     )
+    parser.add_argument(
+        "--why",
+        action="store_true",
+        help="of runs, also why slow flows are slow: each run is made again two or three times for that",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -38,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     default = arguments.runs[0] if len(arguments.runs) == 1 else Path()
     output = arguments.output or default / "report.html"
     if any(map(is_sweep, arguments.runs)):
+        if arguments.why:
+            raise UserError("--why: is of runs; name the folders of one or two of the sweep's runs")
         from flowyard.report.sweep import page
 
         if len(arguments.runs) > 1:
@@ -46,6 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         for directory in arguments.runs:
             open_run(directory)  # says which folder is not a run's
-        report.write(arguments.runs, output)
+        report.write(arguments.runs, output, why=arguments.why)
     print(json.dumps({"report": str(output)}) if arguments.json else f"report in {output}")
     return COMPLETE

@@ -1,23 +1,19 @@
-"""`flowyard why`: the completion time of flows, divided by cause."""
+"""`flowyard why`: the completion time of flows, divided by cause, and pictures of a flow or a port."""
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from flowyard.commands import options
 from flowyard.errors import UserError
 
-if TYPE_CHECKING:
-    from flowyard.results import Result
-
 NAME = "why"
-HELP = "divide the completion time of a flow by cause"
+HELP = "divide the completion time of a flow by cause; draw a flow or a port"
 # Flows of one call: each is a run.
 MOST = 20
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The folder of a run, and flows."""
+    """The folder of a run, flows or a port, and the picture."""
     options.as_json(parser)
     parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument(
@@ -27,19 +23,43 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FLOW",
         help="numbers in flows.parquet; default the complete flow with the largest slowdown",
     )
+    parser.add_argument(
+        "--whose",
+        action="store_true",
+        help="say for whose packets it waited, although a large run is run once more for that",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="a page (.html) or a picture (.svg, .png) of one flow: packets over time, window, rate, RTT and queues",
+    )
+    parser.add_argument("--ladder", action="store_true", help="as a picture the ladder of its first packets")
+    parser.add_argument(
+        "--port",
+        metavar="LINK",
+        help='instead of a flow the port that feeds a link, such as "switch -> host 0": its queue by flow; needs -o',
+    )
+    parser.add_argument("--from", dest="since", metavar="TIME", help="with --port: from then on; default 0s")
+    parser.add_argument("--until", metavar="TIME", help="with --port: until then; default the end of the run")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Runs the scenario of the folder again for each flow, and prints its parts."""
+    """Runs the scenario of the folder again for each flow, and prints its parts, or draws it."""
     from flowyard import results
     from flowyard.terminal.exits import COMPLETE
-    from flowyard.why import show, why
+    from flowyard.why import show, slowest, why
 
+    if arguments.output or arguments.port:
+        from flowyard.report.explained import command
+
+        return command.draw(arguments)
     result = results.open_run(arguments.folder)
-    flows = arguments.flows or [_slowest(result)]
+    flows = arguments.flows or [slowest(result)]
     if len(flows) > MOST:
         raise UserError(f"{len(flows)} flows; at most {MOST} in one call, as each of them is a run")
-    answers = [why(result, flow) for flow in flows]
+    answers = [why(result, flow, whose=arguments.whose) for flow in flows]
     if arguments.json:
         import json
 
@@ -48,12 +68,3 @@ def run(arguments: argparse.Namespace) -> int:
     for answer in answers:
         show.tell(answer)
     return COMPLETE
-
-
-def _slowest(result: "Result") -> int:
-    """The measured flow with the largest slowdown."""
-    flows = result.flows.to_polars()
-    flows = flows.filter(flows["measured"] & flows["slowdown"].is_not_null())
-    if flows.is_empty():
-        raise UserError("no flow is complete, and only a completion time can be divided")
-    return int(flows.sort("slowdown", "id", descending=[True, False])["id"][0])

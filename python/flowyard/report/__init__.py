@@ -15,8 +15,10 @@ from flowyard.report.mark import MARK
 __all__ = ["MARK", "write"]
 
 
-def write(dirs: Sequence[Path], output: Path) -> Path:
+def write(dirs: Sequence[Path], output: Path, *, why: bool = False) -> Path:
     """Writes the report on the runs in the folders `dirs`, each with run.json, flows.parquet and links.parquet.
+
+    With `why`, each run is made again, and the page says why its slow flows are slow.
 
     The file appears under its name only when it is whole. An earlier report is replaced, anything else is not.
 
@@ -24,7 +26,7 @@ def write(dirs: Sequence[Path], output: Path) -> Path:
         The path of the file.
 
     Raises:
-        UserError: A run cannot be read, or something other than a report is there.
+        UserError: A run cannot be read, or made again, or something other than a report is there.
     """
     if not dirs:
         raise ValueError("a report needs the folder of at least one run")
@@ -32,7 +34,10 @@ def write(dirs: Sequence[Path], output: Path) -> Path:
     # Late, because charts take longer to import than a small run takes, and the command line says reasons only.
     from flowyard.report.run.labelled import read
     from flowyard.report.run.page import render
+    from flowyard.report.run.slow import explained
 
-    html = render(read(dirs))
+    runs = read(dirs)
+    slow = explained(dirs, [run.label for run in runs]) if why else ()
+    html = render(runs, slow=slow)
     folders.replace(output, html, mark=MARK)
     return output

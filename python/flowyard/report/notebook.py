@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from flowyard.results import Resolved, Result
     from flowyard.sweeps.tables import Sweep
     from flowyard.table import Table
+    from flowyard.why import Answer
 
 # Rows of a table that are shown.
 ROWS = 10
@@ -78,6 +79,16 @@ def of_resolved(resolved: "Resolved") -> str:
     text = escape(toml(dict(resolved), []))
     head = f"{escape(resolved.checked.name)}, every default"
     return f"{said}<details><summary>{head}</summary><pre>{text}</pre></details>"
+
+
+def of_answer(answer: "Answer") -> str:
+    """The parts of a flow's completion time, and its picture."""
+    from flowyard.report.charts.drawn import svg
+    from flowyard.report.charts.flow import flow_chart
+
+    parts = [(name, f"{time / 1e6:,.3f}", f"{time / answer.fct_ps:.1%}") for name, time in answer.totals.items()]
+    title = f"Flow {answer.flow}: {answer.fct_ps / 1e6:,.3f} us"
+    return _table(title, ("part", "us", "share"), parts) + svg(flow_chart(answer))
 
 
 def _table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

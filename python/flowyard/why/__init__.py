@@ -2,22 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from flowyard import results
+from flowyard.display import Displayed
 from flowyard.errors import UserError
 from flowyard.results import Result
+from flowyard.why import again
+from flowyard.why.losses import Loss, losses, transport_of
 from flowyard.why.packets import Packet, packets
-from flowyard.why.path import Chain, Part, timers, totals
+from flowyard.why.path import Chain, Part, by_flow, timers, totals
+from flowyard.why.ports import Port, ports
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Answer", "Packet", "Part", "divided", "why"]
+__all__ = ["Answer", "Loss", "Packet", "Part", "Port", "divided", "port_of", "row_of", "slowest", "why"]
+
+# Events of ports are read from so long before the start of a flow: a packet may be on the wire then.
+BEFORE_PS = 20_000_000
+# Links of whose ports all packets are asked for: those where the flow waited longest.
+PORTS_MAX = 12
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Displayed):
     """The completion time of a flow, divided by cause.
 
     Attributes:
@@ -27,7 +36,11 @@ class Answer:
         ideal_fct_ps: That of the flow alone in the network.
         parts: The parts in the order of time.
         packets: All packets of the flow, in the order in which they were made.
+        losses: Its packets that were dropped or trimmed, and how its sender noticed.
+        signals: Changes of its window in bytes and of its rate in bit/s: "window" or "rate", time, subflow and value.
         links: "from -> to" of the links, by number.
+        tiers: Tier of the links, by number.
+        ports: Histories of the ports at which it waited, by link, if the packets of all flows there are known.
     """
 
     flow: int
@@ -36,7 +49,13 @@ class Answer:
     ideal_fct_ps: int
     parts: Sequence[Part]
     packets: Sequence[Packet]
+    losses: Sequence[Loss]
+    signals: Sequence[tuple[str, int, int, float]]
     links: Sequence[str]
+    tiers: Sequence[str]
+    ports: Mapping[int, Port]
+
+    _view = "of_answer"
 
     @property
     def totals(self) -> dict[str, int]:
@@ -49,7 +68,7 @@ class Answer:
         return [packet for packet in self.packets if packet.dropped]
 
 
-def why(run: Result, flow: int) -> Answer:
+def why(run: Result, flow: int, *, whose: bool = False) -> Answer:
     """Divides the completion time of a flow by cause.
 
     The scenario of the run is run again with the events of the flow; the digest proves that it is the same run.
@@ -57,69 +76,165 @@ def why(run: Result, flow: int) -> Answer:
     Args:
         run: A complete run, or one that was opened.
         flow: The flow's number in flows.parquet.
+        whose: Whether to say for whose packets it waited at ports, however many events that takes: for a large run it
+            is run once more. A run with few events always says so.
 
     Raises:
         UserError: There is no such flow, it is not complete, its run was made by another version or by members in
             Python, or several flows share its connection.
     """
-    row = _row(run, flow)
-    again = _again(run, flow)
-    assert again.events is not None
-    return divided(row, list(again.events.to_polars().iter_rows(named=True)), again.links.to_polars())
+    row = row_of(run, flow)
+    transport = transport_of(run.summary["scenario"], row["tag"])
+    since, until = max(0, row["start_ps"] - BEFORE_PS), row["start_ps"] + row["fct_ps"]
+    few = again.rows_between(run, since, until) <= again.ROWS_BESIDE
+    if few:
+        made = again.of_all(run, since, until)
+        if not _is_cut(made):
+            events = again.rows_of(_events(made))
+            own = [event for event in events if event["flow"] == flow]
+            return divided(row, own, made.links.to_polars(), transport=transport, beside=events)
+    made = again.of_flows(run, [flow])
+    links, own = made.links.to_polars(), again.rows_of(_events(made))
+    answer = divided(row, own, links, transport=transport)
+    if not whose or not (waits := _waits(answer)):
+        return answer
+    made = again.of_ports(run, [answer.links[link] for link in waits], since, until)
+    if _is_cut(made):
+        raise UserError(
+            f"flow {flow}: more than {again.ROWS_MAX:,} events of packets at its ports; ask without --whose"
+        )
+    return divided(row, own, links, transport=transport, beside=again.rows_of(_events(made)))
 
 
-def divided(row: Mapping[str, Any], events: Sequence[Mapping[str, Any]], links: "pl.DataFrame") -> Answer:
+def divided(
+    row: Mapping[str, Any],
+    events: Sequence[Mapping[str, Any]],
+    links: "pl.DataFrame",
+    *,
+    transport: str = "",
+    beside: Sequence[Mapping[str, Any]] = (),
+) -> Answer:
     """Divides the completion time of a flow by cause.
 
     Args:
         row: Its row of flows.parquet.
         events: Its rows of events.parquet, of all kinds and links, from its start to its end.
         links: All rows of links.parquet.
+        transport: The name of its transport, which says how a loss is noticed.
+        beside: Rows of all flows at the ports on its way, which say for whose packets it waited.
     """
     flow, made = row["id"], packets(events)
     if not made:
         raise UserError(f"flow {flow}: has no events of its own; several flows share its connection")
     rates = dict(zip(links["id"], links["rate_bps"], strict=True))
-    chain = Chain(made, timers(events), rates, row["start_ps"])
+    due = timers(events)
+    parts = Chain(made, due, rates, row["start_ps"]).parts(row["start_ps"] + row["fct_ps"])[::-1]
+    at = {part.link for part in parts if part.waits} | {hop.link for packet in made for hop in packet.hops}
+    known = ports((event for event in beside if event["link"] in at), rates) if beside else {}
     return Answer(
         flow=flow,
         start_ps=row["start_ps"],
         fct_ps=row["fct_ps"],
         ideal_fct_ps=row["ideal_fct_ps"],
-        parts=chain.parts(row["start_ps"] + row["fct_ps"])[::-1],
+        parts=by_flow(parts, flow, known),
         packets=made,
+        losses=losses(made, due, transport),
+        signals=[
+            (event["kind"], event["time_ps"], event["subflow"], event["value"])
+            for event in events
+            if event["kind"] in ("window", "rate")
+        ],
         links=[f"{a} -> {b}" for a, b in links.select("from", "to").iter_rows()],
+        tiers=[str(tier) for tier in links["tier"]],
+        ports=known,
     )
 
 
-def _row(run: Result, flow: int) -> dict[str, Any]:
-    """The row of a complete flow."""
+def port_of(run: Result, link: str, from_ps: int, until_ps: int) -> Port:
+    """The history of a port, with the packets of all flows there.
+
+    Args:
+        run: A complete run, or one that was opened.
+        link: "from -> to" of the link that it feeds.
+        from_ps: Start of the span.
+        until_ps: Its end.
+
+    Raises:
+        UserError: There is no such link, or more than ROWS_MAX events are there in that span.
+    """
+    links = run.links.to_polars()
+    names = [f"{a} -> {b}" for a, b in links.select("from", "to").iter_rows()]
+    if link not in names:
+        near = get_close_matches(link, names, 1, 0.0)
+        raise UserError(f"{link[:80]!r}: no such link; the nearest name is {near[0]!r}" if near else "no links")
+    number = names.index(link)
+    share = links["packets"][number] / max(sum(links["packets"]), 1)
+    expected = int(again.rows_between(run, from_ps, until_ps) * share)
+    if expected > again.ROWS_MAX:
+        raise _too_many(link, expected)
+    made = again.of_ports(run, [link], max(0, from_ps - BEFORE_PS), until_ps)
+    if _is_cut(made):
+        raise _too_many(link, again.ROWS_MAX)
+    rates = dict(zip(links["id"], links["rate_bps"], strict=True))
+    return ports(again.rows_of(_events(made)), rates).get(number) or Port(number)
+
+
+def _too_many(link: str, events: int) -> UserError:
+    return UserError(
+        f"{link}: about {events:,} events or more, and at most {again.ROWS_MAX:,} are drawn; choose a shorter span "
+        "with --from and --until"
+    )
+
+
+def slowest(run: Result) -> int:
+    """The measured flow with the largest slowdown.
+
+    Raises:
+        UserError: No flow is complete.
+    """
+    flows = run.flows.to_polars()
+    flows = flows.filter(flows["measured"] & flows["slowdown"].is_not_null())
+    if flows.is_empty():
+        raise UserError("no flow is complete, and only a completion time can be divided")
+    return int(flows.sort("slowdown", "id", descending=[True, False])["id"][0])
+
+
+def row_of(run: Result, flow: int) -> dict[str, Any]:
+    """The row of a complete flow.
+
+    Raises:
+        UserError: There is no such flow, or it is not complete.
+    """
     flows = run.flows.to_polars()
     found = flows.filter(flows["id"] == flow)
     if found.is_empty():
         raise UserError(f"flow {flow}: the run has {flows.height:,} flows, numbered from 0")
     row = found.row(0, named=True)
     if row["fct_ps"] is None:
-        raise UserError(f"flow {flow}: is not complete, and only a completion time can be divided")
+        background = any(
+            entry.get("background") and entry.get("name") == row["tag"]
+            for entry in run.summary["scenario"]["traffic"]
+        )
+        reason = "is background and not complete" if background else "is not complete"
+        raise UserError(f"flow {flow}: {reason}, and only a completion time can be divided")
     return row
 
 
-def _again(run: Result, flow: int) -> Result:
-    """The run again, with the events of that flow.
+def _events(made: Result) -> "pl.DataFrame":
+    assert made.events is not None
+    return made.events.to_polars()
 
-    Raises:
-        UserError: It comes out otherwise.
-    """
-    scenario = dict(run.summary["scenario"])
-    if "python" in str(scenario.get("transport")):
-        raise UserError("runs with members in Python cannot be made again from their folder")
-    observe = {
-        "events": {"flows": ["*"], "numbers": [flow], "from": "0s", "until": f"{run.summary['end_ps']}ps"}
-    }
-    again = results.run(scenario | {"observe": observe})
-    if again.summary["digest"] != run.summary["digest"]:
-        versions = f"it was made by engine {run.summary.get('engine')}, this is {again.summary['engine']}"
-        raise UserError(
-            f"the run comes out otherwise today, so that its flows cannot be explained: {versions}"
-        )
-    return again
+
+def _is_cut(made: Result) -> bool:
+    """Whether there were more events than rows."""
+    observed: Mapping[str, Any] = made.summary.get("observed") or {}
+    return (observed.get("events") or {}).get("cut_off_ps") is not None
+
+
+def _waits(answer: Answer) -> list[int]:
+    """Links at whose ports the flow waited, longest first."""
+    sums: dict[int, int] = {}
+    for part in answer.parts:
+        if part.waits and part.link is not None:
+            sums[part.link] = sums.get(part.link, 0) + part.until_ps - part.from_ps
+    return sorted(sums, key=lambda link: -sums[link])[:PORTS_MAX]

@@ -35,11 +35,15 @@ class Packet:
         data: Whether it is data; otherwise an acknowledgement or another control packet.
         subflow: Number of its connection in the flow.
         seq: Of data, the sequence number of its transport.
+        number: Of data, its number in its connection: that of a retransmission is the same. Where the transport does not
+            number packets, its sequence number.
+        payload_bytes: Its payload, before any was trimmed.
         made_ps: When it was made.
         made_row: The row of that event.
         hops: The ports on its way.
         dropped: Link and reason, if it was dropped.
         trimmed: The link whose port cut its payload off, if one did.
+        marked_ps: When a port marked it, if one did.
         repeats: Whether a packet with the same bytes was made before.
     """
 
@@ -47,11 +51,14 @@ class Packet:
     data: bool
     subflow: int
     seq: int | None
+    number: int | None
+    payload_bytes: int
     made_ps: int
     made_row: int
     hops: list[Hop] = field(default_factory=list)
     dropped: tuple[int, str] | None = None
     trimmed: int | None = None
+    marked_ps: int | None = None
     repeats: bool = False
 
     @property
@@ -90,9 +97,13 @@ class Packet:
             self.dropped = (link, event["detail"])
         elif kind == "trimmed":
             self.trimmed = link
+        elif kind == "marked":
+            self.marked_ps = time
 
 
-STEPS = ("enqueued", "started", "arrived", "dropped", "trimmed")
+# Columns that identify a packet among those of its flow.
+NAME = ("subflow", "forward", "data", "made_ps", "seq", "number")
+STEPS = ("enqueued", "started", "arrived", "dropped", "trimmed", "marked")
 
 
 def packets(events: Iterable[Mapping[str, Any]]) -> list[Packet]:
@@ -106,27 +117,43 @@ def packets(events: Iterable[Mapping[str, Any]]) -> list[Packet]:
     """
     made: list[Packet] = []
     alike: dict[tuple[Any, ...], list[Packet]] = {}
-    sent: set[tuple[int, int]] = set()
     for row, event in enumerate(events):
         if event["made_ps"] is None:
             continue
-        name = (event["subflow"], event["forward"], event["data"], event["made_ps"], event["seq"])
+        name = tuple(event[column] for column in NAME)
         if event["kind"] == "made":
-            packet = Packet(
-                forward=event["forward"],
-                data=event["data"],
-                subflow=event["subflow"],
-                seq=event["seq"],
-                made_ps=event["time_ps"],
-                made_row=row,
-            )
-            if packet.data and packet.forward and packet.seq is not None:
-                packet.repeats = (packet.subflow, packet.seq) in sent
-                sent.add((packet.subflow, packet.seq))
+            packet = _packet(row, event)
             made.append(packet)
             alike.setdefault(name, []).append(packet)
         elif event["kind"] in STEPS:
             found = (one for one in alike.get(name, ()) if one.expects(event["kind"], event["link"]))
             if (known := next(found, None)) is not None:
                 known.take(row, event)
+    _find_repeats(made)
     return made
+
+
+def _packet(row: int, event: Mapping[str, Any]) -> Packet:
+    return Packet(
+        forward=event["forward"],
+        data=event["data"],
+        subflow=event["subflow"],
+        seq=event["seq"],
+        number=event["number"],
+        payload_bytes=event["payload_bytes"],
+        made_ps=event["time_ps"],
+        made_row=row,
+    )
+
+
+def _find_repeats(made: Iterable[Packet]) -> None:
+    """Marks the data packets whose bytes were sent before."""
+    data = [packet for packet in made if packet.data and packet.forward]
+    if not any(packet.number for packet in data):
+        for packet in data:
+            packet.number = packet.seq
+    sent: set[tuple[int, int | None]] = set()
+    for packet in data:
+        name = packet.subflow, packet.number
+        packet.repeats = name in sent
+        sent.add(name)

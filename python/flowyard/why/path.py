@@ -7,16 +7,34 @@ completion time, and add up to it.
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flowyard.why.packets import Hop, Packet
+from flowyard.why.ports import Port
 
 # Parts of a completion time.
-TRANSMISSION, PROPAGATION, QUEUE = "transmission", "propagation", "queue"
+START, TRANSMISSION, PROPAGATION = "start-up", "transmission", "propagation"
+QUEUE, OWN_QUEUE, PAUSE = "queue", "queue of its own packets", "pauses"
 ANSWER, OWN, PACING = "way of answers", "port of the sender", "pacing"
 TIMEOUT, SENDER, RECEIVER = "timeout", "waiting at the sender", "waiting at the receiver"
-PARTS = (TRANSMISSION, PROPAGATION, QUEUE, OWN, PACING, TIMEOUT, SENDER, RECEIVER, ANSWER)
+# Their meanings, in the order in which they are shown.
+MEANINGS = {
+    START: "before the first data packet was made: a handshake, or a request for a rate",
+    TRANSMISSION: "data packets of the chain on the wires of their way",
+    PROPAGATION: "these packets on the cables",
+    QUEUE: "these packets at ports of switches, while packets of other flows were sent, or at a port that is idle",
+    OWN_QUEUE: "these packets at ports of switches, while earlier packets of the same flow were sent",
+    PAUSE: "these packets at ports that flow control had stopped",
+    OWN: "at the port of the sending host: packets of the flow ahead, and those of others",
+    PACING: "until a timer of the sender let the next packet go",
+    TIMEOUT: "until a timer of the sender made it repeat a packet, or a request after a loss",
+    SENDER: "until the sender made a packet for a reason that the flow's own events do not show, such as a turn among "
+    "flows or a rate from a switch or controller",
+    RECEIVER: "until the receiver made a packet later than an arrival: paced pulls, delayed acknowledgements",
+    ANSWER: "acknowledgements, pulls and other control packets on their way back, queues included",
+}
+PARTS = tuple(MEANINGS)
 
 BITS, SECOND = 8, 10**12
 
@@ -30,12 +48,16 @@ class Part:
         from_ps: Its start.
         until_ps: Its end.
         link: The link at whose port or on which it was spent; None at a host.
+        of: At a port, the flow whose packet was on the wire meanwhile; None where it is unknown or there was none.
+        waits: Whether a packet waited at a port meanwhile.
     """
 
     name: str
     from_ps: int
     until_ps: int
     link: int | None = None
+    of: int | None = None
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,7 +125,14 @@ class Chain:
             cause = self._cause(packet)
             found += cause.parts
             packet, arrived = (cause.packet, True) if cause.packet else (cause.made, False)
-        return [part for part in found if part.until_ps > part.from_ps]
+        first = self._handshake_until()
+        return [_start_up(part, first) for part in found if part.until_ps > part.from_ps]
+
+    def _handshake_until(self) -> int:
+        """When the first data packet was made, if the sender made another packet before; otherwise -1."""
+        sent = [packet for packet in self._packets if packet.forward]
+        data = next((packet.made_ps for packet in sent if packet.data), -1)
+        return -1 if sent and sent[0].data else data
 
     def _way(self, packet: Packet) -> list[Part]:
         """The parts between a packet's being made and its last arrival, latest first."""
@@ -113,7 +142,7 @@ class Chain:
             found += self._hop(hop, before, first=number == 0)
         if packet.forward:
             return found
-        return [Part(ANSWER, part.from_ps, part.until_ps, part.link) for part in found]
+        return [replace(part, name=ANSWER) for part in found]
 
     def _hop(self, hop: Hop, before: int | None, *, first: bool) -> list[Part]:
         assert hop.started_ps is not None
@@ -124,7 +153,7 @@ class Chain:
         return [
             Part(PROPAGATION, sent, hop.arrived_ps, hop.link),
             Part(TRANSMISSION, hop.started_ps, sent, hop.link),
-            Part(waited, before, hop.started_ps, hop.link),
+            Part(waited, before, hop.started_ps, hop.link, waits=True),
         ]
 
     def _transmission(self, hop: Hop) -> int:
@@ -141,8 +170,8 @@ class Chain:
             first = ahead.hops[0]
             assert first.started_ps is not None
             parts = (
-                Part(OWN, first.started_ps, packet.made_ps, first.link),
-                Part(OWN, ahead.made_ps, first.started_ps, first.link),
+                Part(OWN, first.started_ps, packet.made_ps, first.link, waits=True),
+                Part(OWN, ahead.made_ps, first.started_ps, first.link, waits=True),
             )
             return _Cause(parts, made=ahead)
         if arrival is not None and _end(arrival)[0] == packet.made_ps:
@@ -200,6 +229,43 @@ def _end(packet: Packet) -> tuple[int, int]:
     end = packet.end
     assert end is not None
     return end
+
+
+def _start_up(part: Part, first_ps: int) -> Part:
+    """A part before the first data packet, such as of a handshake, is of the start; waits for a timer stay such."""
+    before = part.until_ps <= first_ps and part.name not in (TIMEOUT, PACING)
+    return replace(part, name=START) if before else part
+
+
+def by_flow(parts: Sequence[Part], flow: int, ports: Mapping[int, Port]) -> list[Part]:
+    """The parts, with each wait at a port divided by the flows whose packets were on the wire meanwhile, and pauses.
+
+    Args:
+        parts: The parts in the order of time.
+        flow: The flow that they are of.
+        ports: Histories of ports by link; waits elsewhere stay whole.
+    """
+    found: list[Part] = []
+    for part in parts:
+        port = ports.get(part.link) if part.waits and part.link is not None else None
+        if port is None:
+            found.append(part)
+            continue
+        for start, end, state, of in port.between(part.from_ps, part.until_ps):
+            piece = replace(part, name=_piece(part.name, state, own=of == flow), from_ps=start, until_ps=end, of=of)
+            if found and replace(found[-1], until_ps=end) == replace(piece, from_ps=found[-1].from_ps):
+                piece = replace(piece, from_ps=found.pop().from_ps)
+            found.append(piece)
+    return found
+
+
+def _piece(name: str, state: str, *, own: bool) -> str:
+    """The name of a piece of a wait at a port."""
+    if name not in (QUEUE, OWN):
+        return name
+    if state == "paused":
+        return PAUSE
+    return OWN_QUEUE if own and name == QUEUE else name
 
 
 def totals(parts: Sequence[Part]) -> dict[str, int]:

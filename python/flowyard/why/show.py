@@ -3,13 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from flowyard.terminal.console import TextTable, show
-from flowyard.why.path import Part
 
 if TYPE_CHECKING:
     from flowyard.why import Answer
 
-# Links at which a flow waited longest, so many of them.
+# Links at which a flow waited longest, and flows for whose packets it did, so many of each.
 PLACES = 5
+# Losses that are listed.
+LOSSES = 12
 
 US = 1e6
 
@@ -23,24 +24,32 @@ def as_json(answer: "Answer") -> dict[str, Any]:
         "ideal_fct_ps": answer.ideal_fct_ps,
         "totals_ps": answer.totals,
         "parts": [
-            {"part": part.name, "from_ps": part.from_ps, "until_ps": part.until_ps, "link": part.link}
+            {
+                "part": part.name,
+                "from_ps": part.from_ps,
+                "until_ps": part.until_ps,
+                "link": part.link,
+                "of_flow": part.of,
+            }
             for part in answer.parts
         ],
         "lost": [
             {
-                "made_ps": packet.made_ps,
-                "data": packet.data,
-                "link": packet.dropped[0],
-                "reason": packet.dropped[1],
+                "made_ps": loss.packet.made_ps,
+                "data": loss.packet.data,
+                "seq": loss.packet.seq,
+                "link": loss.link,
+                "reason": loss.reason,
+                "noticed": loss.noticed,
+                "took_ps": loss.took_ps,
             }
-            for packet in answer.lost
-            if packet.dropped
+            for loss in answer.losses
         ],
     }
 
 
 def tell(answer: "Answer") -> None:
-    """Prints the parts of a flow's time, the links at which it waited, and its losses."""
+    """Prints the parts of a flow's time, the links at which it waited, for whose packets, and its losses."""
     slowdown = answer.fct_ps / answer.ideal_fct_ps
     title = (
         f"Flow {answer.flow}: {answer.fct_ps / US:,.3f} us, {slowdown:,.2f} x the {answer.ideal_fct_ps / US:,.3f} us "
@@ -51,32 +60,42 @@ def tell(answer: "Answer") -> None:
     ]
     show(TextTable(title, ("part", "us", "share"), parts))
     if places := waits(answer)[:PLACES]:
-        rows = [[name, f"{time / US:,.3f}"] for name, time in places]
-        show(TextTable("Ports where it waited", ("link", "us"), rows))
-    if answer.lost:
-        show(TextTable("Packets dropped", ("link", "reason", "kind", "made at us"), _losses(answer), left=3))
+        rows = [[answer.links[link], answer.tiers[link], f"{time / US:,.3f}"] for link, time in places]
+        show(TextTable("Ports where it waited", ("link", "tier", "us"), rows, left=2))
+    if others := whose(answer)[:PLACES]:
+        rows = [[f"flow {flow}", f"{time / US:,.3f}"] for flow, time in others]
+        show(TextTable("Flows for whose packets it waited", ("flow", "us"), rows))
+    if answer.losses:
+        more = len(answer.losses) - LOSSES
+        name = "Packets dropped or trimmed" + (f", the first {LOSSES}" if more > 0 else "")
+        head = ("link", "reason", "kind", "noticed by", "made at us", "repeated after us")
+        show(TextTable(name, head, _losses(answer), left=4))
 
 
 def _losses(answer: "Answer") -> list[list[str]]:
-    """Link, reason and kind of the dropped packets, and when they were made."""
+    """The first losses: where, why, how they were noticed, and how long that took."""
     rows = []
-    for packet in answer.lost:
-        assert packet.dropped is not None
-        link, reason = packet.dropped
-        kind = "data" if packet.data else "control"
-        rows.append([answer.links[link], reason, kind, f"{packet.made_ps / US:,.3f}"])
+    for loss in answer.losses[:LOSSES]:
+        kind = "data" if loss.packet.data else "control"
+        took = "-" if loss.took_ps is None else f"{loss.took_ps / US:,.3f}"
+        made = f"{loss.packet.made_ps / US:,.3f}"
+        rows.append([answer.links[loss.link], loss.reason, kind, loss.noticed, made, took])
     return rows
 
 
-def waits(answer: "Answer") -> list[tuple[str, int]]:
+def waits(answer: "Answer") -> list[tuple[int, int]]:
     """Links at whose ports packets of the chain waited, with the time in ps, longest first."""
-    sums: dict[str, int] = {}
+    sums: dict[int, int] = {}
     for part in answer.parts:
-        if _waited(part):
-            name = answer.links[part.link or 0]
-            sums[name] = sums.get(name, 0) + part.until_ps - part.from_ps
+        if part.waits and part.link is not None:
+            sums[part.link] = sums.get(part.link, 0) + part.until_ps - part.from_ps
     return sorted(sums.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _waited(part: Part) -> bool:
-    return part.name == "queue" and part.link is not None
+def whose(answer: "Answer") -> list[tuple[int, int]]:
+    """Other flows for whose packets those of the chain waited, with the time in ps, longest first."""
+    sums: dict[int, int] = {}
+    for part in answer.parts:
+        if part.of is not None and part.of != answer.flow:
+            sums[part.of] = sums.get(part.of, 0) + part.until_ps - part.from_ps
+    return sorted(sums.items(), key=lambda item: (-item[1], item[0]))

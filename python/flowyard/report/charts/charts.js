@@ -44,6 +44,16 @@ for (const [name, format] of Object.entries(formats)) {
 }
 
 const specs = JSON.parse(document.getElementById("specs")?.textContent ?? "{}");
+
+// Panels one above the other do not take the width of their element by themselves: they get it here, and their legends
+// as many columns as there is room for.
+function fitted(key, spec) {
+  if (!spec.vconcat) return spec;
+  const { minExtent = 58 } = spec.vconcat[0].layer[0].encoding.y?.axis ?? {};
+  const width = Math.max(160, document.getElementById(`chart-${key}`).clientWidth - minExtent - 34);
+  const panel = (name, value) => (name === "columns" ? Math.max(1, Math.min(value, Math.floor(width / 150))) : value);
+  return { ...spec, vconcat: JSON.parse(JSON.stringify(spec.vconcat.map((each) => ({ ...each, width })), panel)) };
+}
 const options = {
   mode: "vega-lite",
   renderer: "svg",
@@ -57,7 +67,7 @@ const options = {
 const drawn = Object.fromEntries(
   Object.entries(specs).map(([key, spec]) => [
     key,
-    vegaEmbed(`#chart-${key}`, spec, { ...options, downloadFileName: key }).then((chart) => exporting(key, chart)),
+    vegaEmbed(`#chart-${key}`, fitted(key, spec), { ...options, downloadFileName: key }).then((chart) => exporting(key, chart)),
   ]),
 );
 

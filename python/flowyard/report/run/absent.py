@@ -27,9 +27,15 @@ class Absent:
     runs: list[str]
 
 
-def absent(runs: Sequence[Run]) -> list[Absent]:
-    """All that is missing from some run."""
-    found = []
+def absent(runs: Sequence[Run], *, explained: bool = False) -> list[Absent]:
+    """All that is missing from some run.
+
+    Args:
+        runs: The runs.
+        explained: Whether the page says why slow flows are slow.
+    """
+    asked = "It takes each run two or three times more, and is drawn with flowyard report --why."
+    found = [] if explained else [Absent("Why slow flows are slow", asked, "", [])]
     for _, part, why in PARTS:
         by_reason: dict[str, list[str]] = {}
         for run in runs:

@@ -7,6 +7,7 @@ from flowyard.report import charts, frame, terms
 from flowyard.report.run import differences, facts, notices, story, tables
 from flowyard.report.run.notices import by_gravity
 from flowyard.report.run.sections import sections
+from flowyard.report.run.slow import Explained
 from flowyard.run_data import Run
 
 
@@ -38,6 +39,7 @@ def render(
     places: Sequence[str] = (),
     more: Sequence[notices.Notice] = (),
     over: Replicated | None = None,
+    slow: Sequence[Explained] = (),
 ) -> str:
     """The report on the runs as HTML.
 
@@ -47,12 +49,13 @@ def render(
         places: Folders of the runs, as seen from the page.
         more: Further banners.
         over: Results of the runs' replicas, if they have several.
+        slow: The runs with their slow flows explained.
     """
     words = terms.words(terms.TERMS, deadlines=any(run.has_deadlines for run in runs))
     varied = differences.differences([run.summary["scenario"] for run in runs])
     return frame.render(
         "run/page.html.jinja",
-        sections=sections(runs, over.curves, over.summary) if over else sections(runs),
+        sections=sections(runs, over.curves, over.summary) if over else sections(runs, slow=slow),
         scripts=("tips.js", "sort.js", "charts/charts.js", "charts/heat.js", "charts/timeline.js"),
         styles=("page.css", "parts.css", "print.css"),
         title=title or _title(runs),

@@ -21,6 +21,8 @@ from flowyard.report.run import (
     tables,
 )
 from flowyard.report.run.figures import Figure
+from flowyard.report.run.slow import Explained
+from flowyard.report.run.slow import section as why_slow
 from flowyard.report.section import Section
 from flowyard.run_data import Run
 
@@ -46,6 +48,7 @@ def sections(
     runs: Sequence[Run],
     curves: Sequence[Labelled] | None = None,
     summary: Sequence[tables.Group] | None = None,
+    slow: Sequence[Explained] = (),
 ) -> list[Section]:
     """The sections that there are, in their order.
 
@@ -53,11 +56,13 @@ def sections(
         runs: The runs.
         curves: Sources of curves of completion, such as all flows of replicas; default the runs.
         summary: Their completion by size; default that of the runs.
+        slow: The runs with their slow flows explained, if that was asked for.
     """
     every = figures.figures(runs, curves)
     made = [
         _completion(runs, summary or tables.summary(runs)),
         _distributions([figure for figure in every if figure.key not in OF_LINKS]),
+        why_slow(slow),
         _fairness(runs),
         _advice(runs),
         _load(runs),
@@ -69,7 +74,7 @@ def sections(
         _losses(runs),
         _faults(runs),
         _what(runs),
-        _absent(runs),
+        _absent(runs, explained=bool(slow)),
     ]
     return [section for section in made if section]
 
@@ -210,6 +215,6 @@ def _what(runs: Sequence[Run]) -> Section:
     )
 
 
-def _absent(runs: Sequence[Run]) -> Section | None:
-    found = absent.absent(runs)
+def _absent(runs: Sequence[Run], *, explained: bool) -> Section | None:
+    found = absent.absent(runs, explained=explained)
     return _section("absent", "Not shown", absent=found) if found else None

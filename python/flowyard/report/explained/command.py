@@ -1,0 +1,72 @@
+"""`flowyard why -o`: pages and pictures of a flow or a port."""
+
+import argparse
+import json
+from pathlib import Path
+
+from flowyard import folders, results
+from flowyard.errors import UserError
+from flowyard.results import Result
+from flowyard.terminal.exits import COMPLETE
+from flowyard.text import size
+from flowyard.why import port_of, slowest, why
+from flowyard.why.span import span
+
+
+def draw(arguments: argparse.Namespace) -> int:
+    """Writes the page or the picture that was asked for, and says where it is."""
+    output: Path | None = arguments.output
+    if output is None:
+        raise UserError("--port: a port is drawn, not printed; name a file with -o, such as -o port.html")
+    folders.require_suffix(output, "it is a page or a picture", ".html", ".svg", ".png")
+    folders.refuse_existing(output)
+    if len(arguments.flows) > 1 or (arguments.flows and arguments.port):
+        raise UserError("-o draws one flow, or one port; name one")
+    run = results.open_run(arguments.folder)
+    content = _port(run, arguments) if arguments.port else _flow(run, arguments)
+    folders.write_new(content, output, numbered="", suffix="")
+    print(json.dumps({"picture": str(output)}) if arguments.json else f"in {output}")
+    return COMPLETE
+
+
+def name_of(run: Result, folder: Path) -> str:
+    """The name of a run: its scenario's, else its folder's."""
+    return str(run.summary["scenario"].get("name") or folder.name)
+
+
+def _flow(run: Result, arguments: argparse.Namespace) -> str | bytes:
+    # Late, because charts take longer to import than a message.
+    from flowyard.report.charts.flow import flow_chart
+    from flowyard.report.charts.ladder import ladder_chart
+    from flowyard.report.explained.page import flow_page
+
+    flow = arguments.flows[0] if arguments.flows else slowest(run)
+    answer = why(run, flow, whose=True)
+    if arguments.output.suffix == ".html":
+        return flow_page(answer, name_of(run, arguments.folder), said(run, flow))
+    return _picture(ladder_chart(answer) if arguments.ladder else flow_chart(answer), arguments.output)
+
+
+def said(run: Result, flow: int) -> str:
+    """A sentence on a flow: its ends and size."""
+    row = run.flows.to_polars().filter(id=flow).row(0, named=True)
+    return f"From host {row['src']} to host {row['dst']}, {size(row['size_bytes'])}, of {row['tag']}."
+
+
+def _port(run: Result, arguments: argparse.Namespace) -> str | bytes:
+    from flowyard.report.charts.port import port_chart
+    from flowyard.report.explained.page import port_page
+
+    from_ps, until_ps = span(arguments.since, arguments.until, run.summary["end_ps"])
+    port = port_of(run, arguments.port, from_ps, until_ps)
+    if arguments.output.suffix == ".html":
+        name = name_of(run, arguments.folder)
+        return port_page(port, arguments.port, name, from_ps, until_ps)
+    return _picture(port_chart(port, from_ps, until_ps), arguments.output)
+
+
+def _picture(spec: dict[str, object], output: Path) -> str | bytes:
+    from flowyard.report.charts.drawn import png, svg
+
+    drawn = svg(spec)
+    return png(drawn) if output.suffix == ".png" else drawn

@@ -1,0 +1,177 @@
+"""Pictures of flows and ports: their data by hand, drawn in a browser on one axis of time, and as files."""
+
+import json
+
+import pytest
+from browser import PROGRAM, Browser
+from test_why import incast
+
+import flowyard as fy
+from flowyard.errors import UserError
+from flowyard.report.charts import drawn, port
+from flowyard.report.charts.flow import flow_chart, queue
+from flowyard.report.charts.ladder import ladder_chart
+from flowyard.report.explained.page import flow_page, port_page
+from flowyard.why import port_of, why
+from flowyard.why.ports import Change, Port, Sent, ports
+
+browsing = pytest.mark.skipif(PROGRAM is None, reason="no chromium on this machine")
+WIRE_PS = 849_600
+
+
+@pytest.fixture(scope="module")
+def four():
+    """Four packets that come to one port at once."""
+    return fy.run(incast(4))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A flow with losses that a timeout and duplicates notice."""
+    run = fy.run(incast(8, "60KB", "tcp") | {"queue": {"drop-tail": {"limit": {"packets": 20}}}})
+    flows = run.flows.to_polars().sort("retransmissions", "id")
+    answer = why(run, flows["id"][-1])
+    path = tmp_path_factory.mktemp("pictures") / "flow.html"
+    path.write_text(flow_page(answer, "incast", "A flow."), encoding="utf-8")
+    return answer, path
+
+
+def test_the_queue_of_a_port_by_hand(four):
+    """Four packets of 1062 B come at 1849.6 ns: three wait, and one fewer after each transmission."""
+    found = port_of(four, "switch -> host 0", 0, four.summary["end_ps"])
+    assert [sent.from_ps for sent in found.sent] == [1_849_600 + place * WIRE_PS for place in range(4)]
+    assert queue(found)[-1] == (1_849_600 + 3 * WIRE_PS, 0)
+    held = dict(queue(found))
+    assert [held[1_849_600 + place * WIRE_PS] for place in range(4)] == [3 * 1062, 2 * 1062, 1062, 0]
+    rows = port.port_chart(found, 0, four.summary["end_ps"])["datasets"]["queue"]
+    times = sorted({row["t"] for row in rows})
+    at_peak = {row["flow"]: row["v"] for row in rows if row["t"] == times[0]}
+    assert sum(at_peak.values()) == 3 * 1062
+
+
+def test_pieces_of_a_wait_are_packets_pauses_and_idle_time():
+    one = Port(0, sent=[Sent(1, 0, 10), Sent(2, 10, 20), Sent(1, 40, 50)], pauses=[(25, 35)])
+    assert list(one.between(5, 45)) == [
+        (5, 10, "sent", 1),
+        (10, 20, "sent", 2),
+        (20, 25, "idle", None),
+        (25, 35, "paused", None),
+        (35, 40, "idle", None),
+        (40, 45, "sent", 1),
+    ]
+    assert list(one.between(12, 12)) == []
+
+
+def test_packets_that_were_queued_before_the_first_event_count_from_the_start():
+    row = {"subflow": 0, "forward": True, "data": True, "seq": 0, "link": 3, "detail": "", "value": None}
+    began = row | {"kind": "started", "time_ps": 50, "flow": 7, "made_ps": 1, "wire_bytes": 100}
+    found = ports([began], {3: 10**9})[3]
+    assert found.changes == [Change(0, 7, 100), Change(50, 7, -100)]
+    assert found.sent == [Sent(7, 50, 50 + 800_000)]
+
+
+def test_the_wait_of_the_last_is_for_the_packets_of_the_others(four):
+    flows = four.flows.to_polars().sort("fct_ps")
+    answer = why(four, flows["id"][3])
+    waited = [(part.of, part.until_ps - part.from_ps) for part in answer.parts if part.name == "queue"]
+    assert waited == [(flow, WIRE_PS) for flow in flows["id"][:3]]
+
+
+def test_pauses_stand_apart():
+    """A receiver's switch port that pauses: of a lossless queue, waits while the port stands still are pauses."""
+    scenario = incast(8, "100KB", {"roce": {"payload": "1000B"}})
+    scenario["topology"] = {
+        "leaf-spine": {"leaves": 2, "spines": 1, "hosts": 9, "rate": "10Gbps", "delay": "1us"}
+    }
+    scenario["traffic"][0]["matrix"] = {"incast": {"senders": 8, "receiver": 17}}
+    run = fy.run(scenario | {"queue": {"lossless": {}}})
+    assert run.summary["counters"]["pauses"] > 0
+    flows = run.flows.to_polars().sort("slowdown")
+    answers = [why(run, flow, whose=True) for flow in flows["id"][-3:]]
+    assert all(sum(answer.totals.values()) == answer.fct_ps for answer in answers)
+    assert any(answer.totals.get("pauses", 0) > 0 for answer in answers)
+
+
+def test_losses_say_how_they_were_noticed():
+    lost = [{"traffic": "reads", "flow": 0, "numbers": [1]}]
+    scenario = incast(1, transport={"roce": {"payload": "1000B", "timeout": "5ms"}}, faults={"packets": lost})
+    (loss,) = why(fy.run(scenario), 0).losses
+    assert (loss.reason, loss.noticed, loss.took_ps) == ("fault", "timeout", 5 * 10**9)
+    trims = why(fy.run(incast(6, "20KB", "ndp")), 3).losses
+    assert {loss.reason for loss in trims} == {"trimmed"}
+    assert {loss.noticed for loss in trims} == {"NACK"}
+    assert all(loss.took_ps > 0 for loss in trims)
+
+
+def test_points_of_the_picture_are_the_packets(page):
+    answer, _ = page
+    rows = flow_chart(answer)["datasets"]["packets"]
+    data = [packet for packet in answer.packets if packet.data and packet.forward]
+    assert sum(row["what"] in ("sent", "retransmitted") for row in rows) == len(data)
+    assert sum(row["what"] == "retransmitted" for row in rows) == sum(packet.repeats for packet in data) > 0
+    assert sum(row["what"] == "lost" for row in rows) == sum(packet.dropped is not None for packet in data) > 0
+    ladder = ladder_chart(answer)
+    crossed = sum(len(packet.hops) for packet in answer.packets[:160])
+    assert len(ladder["datasets"]["hops"]) <= crossed
+
+
+@browsing
+@pytest.mark.parametrize("width", [1400, 800, 420])
+def test_the_page_of_a_flow_is_drawn(page, width, tmp_path):
+    answer, path = page
+    with Browser(tmp_path / "profile", width, dark=width == 420) as browser:
+        browser.open(path)
+        assert browser.ask("document.documentElement.scrollWidth") == width
+        assert browser.logged == []
+        lost = len([loss for loss in answer.losses if loss.packet.data])
+        marks = "[...document.querySelectorAll('#chart-flow path[aria-label]')].filter(mark => /lost/.test(mark.getAttribute('aria-label'))).length"
+        assert browser.ask(marks) == lost
+        wider = "[...document.querySelectorAll('.chart')].filter(each => each.scrollWidth > each.clientWidth + 1).length"
+        assert browser.ask(wider) == 0
+
+
+@browsing
+def test_zooming_one_panel_moves_all(page, tmp_path):
+    _, path = page
+    with Browser(tmp_path / "profile", 1400) as browser:
+        browser.open(path)
+        words = "[...document.querySelectorAll('#chart-flow .role-axis-label text')].map(text => text.textContent).join()"
+        before = browser.ask(words)
+        browser.wheel("#chart-flow", -300)
+        browser.wait(f"({words}) !== {json.dumps(before)}")
+
+
+def test_pictures_for_a_paper(page):
+    answer, _ = page
+    text = drawn.svg(flow_chart(answer))
+    assert text.startswith("<svg")
+    assert "var(--" not in text
+    assert drawn.png(text).startswith(b"\x89PNG")
+    assert "<svg" in answer._repr_html_()
+
+
+def test_a_port_without_packets_is_a_page(four):
+    end = four.summary["end_ps"]
+    assert "0 packets sent" in port_page(port_of(four, "host 0 -> switch", 0, 10), "host 0 -> switch", "x", 0, end)
+    with pytest.raises(UserError, match="no such link; the nearest name is 'switch -> host 0'"):
+        port_of(four, "switch -> hst 0", 0, end)
+
+
+def test_the_command_draws_and_refuses(flowyard, tmp_path):
+    scenario = tmp_path / "incast.json"
+    scenario.write_text(json.dumps(incast(4)))
+    run = tmp_path / "run"
+    assert flowyard("run", scenario, "-o", run).returncode == 0
+    for name, more in (("f.html", ["1"]), ("f.svg", ["1", "--ladder"]), ("p.png", ["--port", "switch -> host 0"])):
+        done = flowyard("why", run, *more, "-o", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / name).stat().st_size > 1000
+    for words, more in (
+        ("is already there", ["1", "-o", tmp_path / "f.html"]),
+        ("name a file with -o", ["--port", "switch -> host 0"]),
+        ("name one", ["1", "2", "-o", tmp_path / "g.html"]),
+        ("name a file that ends in .html or .svg or .png", ["-o", tmp_path / "g.pdf"]),
+        ("is empty", ["--port", "switch -> host 0", "--from", "9s", "-o", tmp_path / "g.svg"]),
+    ):
+        done = flowyard("why", run, *more)
+        assert (done.returncode, words in done.stderr) == (2, True), done.stderr
