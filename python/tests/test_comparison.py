@@ -262,10 +262,6 @@ class TestCommand:
         assert cli.main(["run", "few.json", "--compare", "ndp,tcp"]) == 0
         assert "few: 2 runs, 1 of them done before" in capsys.readouterr().err
 
-    def test_prototypes_are_refused(self, here, capsys):
-        assert cli.main(["run", "few.json", "--compare", "ndp,tcp", "--prototype", "x.py"]) == 2
-        assert "--compare" in capsys.readouterr().err
-
     def test_the_smallest_is_bold_if_all_completed(self, here):
         done = fy.compare("few.json", ["ndp", "tcp"], "there")
         table = side_by_side.side_by_side_table(done)

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 
 import pytest
 from conftest import open_sweep
@@ -12,9 +13,14 @@ import flowyard as fy
 from flowyard import cli
 from flowyard.errors import UserError
 from flowyard.prototypes import CongestionControl, files, travel
+from flowyard.prototypes.examples import fixed_window
 from flowyard.prototypes.examples.aimd import Aimd
+from flowyard.prototypes.examples.drop_tail import DropTail
+from flowyard.prototypes.examples.fixed_window import FixedWindow
+from flowyard.prototypes.examples.per_flow import PerFlow
 from flowyard.prototypes.registry import Registered
 
+FIXED_WINDOW = fixed_window.__file__
 OWN = """\
 from flowyard.prototypes import CongestionControl
 
@@ -87,6 +93,72 @@ def test_replicas_and_forecasts_know_prototypes(here, capsys):
     capsys.readouterr()
     assert cli.main(["sweep", "plan.toml", "-o", "swept"]) == 2
     assert 'hand it in: prototypes = ["FILE.py"] in the file of the sweep' in capsys.readouterr().err
+
+
+class TestComparisons:
+    """Classes stand beside built-in members, by their names alone."""
+
+    def digests(self, folder):
+        """The digest of each run by its label, of a comparison of one field."""
+        sweep = open_sweep(folder)
+        ((axis, _),) = sweep.axes.items()
+        summaries = sweep.summaries()
+        return {
+            row[axis]: summaries[row["run"]]["digest"]
+            for row in sweep.runs.iter_rows(named=True)
+            if not row["replica"]
+        }
+
+    def test_a_control_and_a_transport_go_by_the_names_of_their_classes(self, here, capsys):
+        words = ["run", "one.json", "--compare", "reno,Half,FixedWindow,ndp", "-o", "there"]
+        files_of = ["--prototype", "own.py", "--prototype", FIXED_WINDOW]
+        assert cli.main([*words, *files_of]) == 0
+        assert (here / "there/report.html").stat().st_size > 10_000
+        out, _ = capsys.readouterr()
+        assert re.search(r"reno +Half +FixedWindow +ndp", out)
+        found = self.digests(here / "there")
+        (half,) = files.read(["own.py"])
+        alone = {
+            "reno": fy.run(small(congestion="reno")),
+            "Half": fy.run("one.json", controls={"Half": half.cls}),
+            "FixedWindow": fy.run(
+                small() | {"transport": {"python": {"name": "FixedWindow"}}},
+                transports={"FixedWindow": FixedWindow},
+            ),
+        }
+        for name, run in alone.items():
+            assert found[name] == run.summary["digest"]
+        assert len(set(found.values())) == 4
+        # The transport's own fields are those of the scenario, which other controls share.
+        summaries = open_sweep(here / "there").summaries().values()
+        tcp = [
+            run["scenario"]["transport"]["tcp"] for run in summaries if "tcp" in run["scenario"]["transport"]
+        ]
+        assert [fields["rto_min"] for fields in tcp] == ["1ms", "1ms"]
+
+    def test_queues_and_balancers_too_with_replicas_and_twins_agree(self, tmp_path):
+        alike = {"queue": ["drop-tail", "mine"], "balancer": ["per-flow", "other"]}
+        classes = {"queues": {"mine": DropTail}, "balancers": {"other": PerFlow}}
+        folder = tmp_path / "there"
+        limit = {"queue.drop-tail.limit.packets": 100}
+        done = fy.compare(small(), {"queue": alike["queue"]}, folder, replicas=2, **classes)
+        assert len(done.runs) == 4
+        assert fy.run(small(), limit).summary["digest"] == self.digests(folder)["mine"]
+        done = fy.compare(small(), {"balancer": alike["balancer"]}, tmp_path / "paths", **classes)
+        assert len(set(self.digests(tmp_path / "paths").values())) == 1
+
+    def test_an_own_control_of_a_scenario_needs_its_file_only(self, here):
+        options = ["--compare", "traffic.a.sizes.fixed=10KB,30KB", "--prototype", "own.py", "-o", "there"]
+        assert cli.main(["run", "one.json", *options]) == 0
+
+    def test_a_name_without_its_file_says_where_it_goes(self, here, capsys):
+        (here / "two.json").write_text(json.dumps(small()))
+        assert cli.main(["run", "two.json", "--compare", "reno,Half"]) == 2
+        error = capsys.readouterr().err
+        assert "'Half' is no transport" in error
+        assert "the file of a class in Python follows --prototype" in error
+        assert cli.main(["run", "two.json", "--compare", "reno,Hafl", "--prototype", "own.py"]) == 2
+        assert "did you mean Half?" in capsys.readouterr().err
 
 
 def test_classes_are_handed_to_a_plan(tmp_path):

@@ -149,14 +149,12 @@ def _compare(arguments: argparse.Namespace, path: Path) -> int:
     from flowyard.sweeps.comparison import comparison
     from flowyard.terminal import folding
 
-    if arguments.prototype:
-        why = 'prototypes are run by a sweep, whose file names them: prototypes = ["FILE.py"]'
-        raise UserError(f"--compare: {why}")
     fields = dict(arguments.compare)
     if len(fields) < len(arguments.compare):
         raise UserError("--compare: a field is given twice; give all its values at once")
     overrides = options.overrides(arguments)
-    plan = comparison(path, fields, set=overrides, replicas=arguments.replicas, name=path.stem)
+    python = {"prototypes": arguments.prototype} if arguments.prototype else {}
+    plan = comparison(path, fields, set=overrides, replicas=arguments.replicas, name=path.stem, python=python)
     folder = arguments.output or _free(path.stem, plan.continues)
     for note in plan.notes:
         folding.say(note, sys.stderr)

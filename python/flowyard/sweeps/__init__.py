@@ -37,6 +37,10 @@ def compare(
     set: Mapping[str, Any] | None = None,  # noqa: A002
     replicas: int = 1,
     workers: int | None = None,
+    transports: Mapping[str, type] | None = None,
+    controls: Mapping[str, type] | None = None,
+    queues: Mapping[str, type] | None = None,
+    balancers: Mapping[str, type] | None = None,
 ) -> Sweep:
     """Runs a scenario with several transports, or at several values of other fields, with the same flows.
 
@@ -48,6 +52,11 @@ def compare(
         set: Fields to change in every run; those of a transport, such as transport.tcp.preset, in runs that have it.
         replicas: Repetitions with other random streams.
         workers: Simultaneous runs; default one per processor.
+        transports: Transports in Python by the names that values and the scenario have for them: see
+            flowyard.prototypes.
+        controls: Congestion controls in Python, likewise.
+        queues: Queues in Python, likewise.
+        balancers: Load balancers in Python, likewise.
 
     Raises:
         ScenarioError: The scenario cannot be run, or not with one of the transports.
@@ -57,7 +66,9 @@ def compare(
     from flowyard.sweeps.comparison import comparison
 
     fields = values if isinstance(values, Mapping) else {"transport": values}
-    plan = comparison(scenario, fields, set=set, replicas=replicas)
+    given = {"transports": transports, "controls": controls, "queues": queues, "balancers": balancers}
+    python = {kind: classes for kind, classes in given.items() if classes}
+    plan = comparison(scenario, fields, set=set, replicas=replicas, python=python)
     return sweep(plan, directory, workers=workers)
 
 

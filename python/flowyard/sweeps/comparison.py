@@ -8,7 +8,6 @@ stays for all runs, but where a run could not be with it.
 """
 
 import copy
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from flowyard import _native, results
 from flowyard.errors import UserError
 from flowyard.folders import run_files
-from flowyard.member_names import member_name, members
-from flowyard.sweeps.plan import Axis, Plan, free_name, value_names
+from flowyard.member_names import member_name
+from flowyard.sweeps.members import Members
+from flowyard.sweeps.plan import Axis, Plan, free_name, in_python, value_names
 from flowyard.sweeps.tables import MOST_SIDE_BY_SIDE
 from flowyard.sweeps.task import Task
 
@@ -81,6 +81,7 @@ def comparison(
     set: Mapping[str, Any] | None = None,  # noqa: A002
     replicas: int = 1,
     name: str | None = None,
+    python: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Runs of a scenario at each of some values.
 
@@ -91,6 +92,8 @@ def comparison(
             have it.
         replicas: Repetitions with other random streams.
         name: What it is called; default the name of the scenario.
+        python: Fields of the Plan that have members in Python, such as {"prototypes": ["aimd.py"]}; values may name
+            their classes.
 
     Raises:
         UserError: There are too few or too many values.
@@ -108,22 +111,23 @@ def comparison(
             f"compare: {runs} combinations; a page shows at most {MOST_SIDE_BY_SIDE} side by side: use a sweep"
         )
     changes, own_changes = _parted(set or {}, fields)
+    named = Members(in_python(**(python or {})))
     notes: list[str] = []
     axes: list[Axis] = []
     base: str | PathLike[str] | Model | Mapping[str, Any] | None = scenario
     for field, own in fields.items():
         column = free_name(field.rpartition(".")[2])
         if field == TRANSPORT:
-            places, labels, notes = _transports(scenario, own, changes, own_changes, list(fields))
+            places, labels, notes = _transports(named, scenario, own, changes, own_changes, list(fields))
             axes.append(Axis(column, scenarios=places, labels=labels))
         else:
-            own = [_member(value) for value in own] if field.endswith(f".{TRANSPORT}") else own
+            own = [named.of_field(field, value) for value in own]
             axes.append(Axis(column, {field: own}, labels=value_names(own, column)))
-    called = name or results.Checked(scenario, changes).name
+    called = name or named.checked(scenario, changes).name
     if TRANSPORT in fields:
         # They are in the scenario of each place.
         base, changes = None, {}
-    return Comparison(Plan(base, axes, replicas, changes, called), notes)
+    return Comparison(Plan(base, axes, replicas, changes, called, **(python or {})), notes)
 
 
 def _parted(
@@ -142,6 +146,7 @@ def _parted(
 
 
 def _transports(
+    named: Members,
     scenario: "str | PathLike[str] | Model | Mapping[str, Any]",
     values: Sequence[Any],
     changes: Mapping[str, Any],
@@ -149,8 +154,8 @@ def _transports(
     compared: Sequence[str],
 ) -> tuple[list[dict[str, Any]], list[Any], list[str]]:
     """The scenario with each transport, with its label, and sentences on what it lacks of the scenario."""
-    base = results.check(scenario, changes)
-    chosen = [_chosen(value, base[TRANSPORT]) for value in values]
+    base = named.check(scenario, changes)
+    chosen = [_chosen(named, value, base[TRANSPORT]) for value in values]
     labels = value_names([value if isinstance(value, Mapping) else str(value) for value in values], TRANSPORT)
     entries = [entry for entry in base["traffic"] if entry.get(TRANSPORT) in (None, base[TRANSPORT])]
     if not entries:
@@ -162,10 +167,10 @@ def _transports(
     kept = {part for part in SERVING if any(key == part or key.startswith(f"{part}.") for key in changes)}
     places, notes = [], []
     for label, value in zip(labels, chosen, strict=True):
-        place, said = _with(base, value, own_changes, kept, compared)
+        place, said = _with(named, base, value, own_changes, kept, compared)
         places.append(place)
         notes += [f"{label}: {words}" for words in said]
-    there = {_member_of(place, part) for place in places for part in (TRANSPORT, "queue")}
+    there = {_member_of(named, place, part) for place in places for part in (TRANSPORT, "queue")}
     if unused := [member for member in own_changes if member not in there]:
         key = next(iter(own_changes[unused[0]]))
         raise UserError(
@@ -174,15 +179,15 @@ def _transports(
     return places, labels, notes
 
 
-def _member_of(scenario: Mapping[str, Any], part: str) -> str:
+def _member_of(named: Members, scenario: Mapping[str, Any], part: str) -> str:
     """The member that a scenario has, also if it names none, as "queue.ecn"."""
-    return f"{part}.{_kind(results.check(scenario, whole=True)[part])}"
+    return f"{part}.{_kind(named.check(scenario, whole=True)[part])}"
 
 
-def _chosen(value: Any, own: Mapping[str, Any]) -> dict[str, Any]:
+def _chosen(named: Members, value: Any, own: Mapping[str, Any]) -> dict[str, Any]:
     """A transport by its name: the scenario's own settings where it is of its kind, defaults otherwise."""
     ((own_tag, own_fields),) = own.items()
-    member = _member(value, own_tag)
+    member = named.transport(value, own_tag)
     if not isinstance(value, str):
         return {member: {}} if isinstance(member, str) else dict(member)
     if value == member_name(own) or (
@@ -196,48 +201,8 @@ def _chosen(value: Any, own: Mapping[str, Any]) -> dict[str, Any]:
     return {tag: shared | fields}
 
 
-def _member(value: Any, own: str | None = None) -> Any:
-    """A transport by its name, or by that of a congestion control of one: {"tcp": {"congestion": "dctcp"}}.
-
-    Controls of the scenario's own transport, `own`, come before all other names.
-    """
-    if not isinstance(value, str):
-        return value
-    controls = _controls()
-    if own in controls and value in controls[own]:
-        return {own: {"congestion": value}}
-    names = list(members(results.schema()["$defs"]["Transport"]))
-    if value in names:
-        return value
-    for tag, found in controls.items():
-        if value in found:
-            return {tag: {"congestion": value}}
-        names += found
-    near = difflib.get_close_matches(value, names, n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
-    raise UserError(f"compare: {value!r} is no transport; {meant}there are {', '.join(dict.fromkeys(names))}")
-
-
-def _controls() -> dict[str, list[str]]:
-    """The names of the congestion controls of each transport that has some."""
-    defined = results.schema()["$defs"]
-    found = {}
-    for variant in defined["Transport"]["oneOf"]:
-        for tag, config in variant.get("properties", {}).items():
-            fields = defined[config["$ref"].rpartition("/")[2]] if "$ref" in config else {}
-            if choice := _choice(fields.get("properties", {}).get("congestion", {}), defined):
-                found[tag] = list(members(choice))
-    return found
-
-
-def _choice(field: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The choice that a field has, in the schema."""
-    parts = [field, *field.get("anyOf", ()), *field.get("allOf", ())]
-    found = (defined[part["$ref"].rpartition("/")[2]] for part in parts if "$ref" in part)
-    return next((dict(choice) for choice in found if "oneOf" in choice), None)
-
-
 def _with(
+    named: Members,
     base: Mapping[str, Any],
     transport: dict[str, Any],
     own_changes: Mapping[str, Mapping[str, Any]],
@@ -260,8 +225,8 @@ def _with(
     for part in SERVING:
         if part in compared:
             _take(made, part)
-        elif part not in kept and transport != own and (kind := _own_kind(base, part)):
-            found = _kind(_recommended(made, changes, part))
+        elif part not in kept and transport != own and (kind := _own_kind(named, base, part)):
+            found = _kind(_recommended(named, made, changes, part))
             if found and found != kind:
                 _take(made, part)
                 brought[f"{part} {found}"] = kind
@@ -272,9 +237,9 @@ def _with(
     first: _native.ScenarioError | None = None
     while True:
         try:
-            place = dict(results.check(made, changes))
-            if of_queue := own_changes.get(_member_of(place, "queue")):
-                place = dict(results.check(place, of_queue))
+            place = dict(named.check(made, changes))
+            if of_queue := own_changes.get(_member_of(named, place, "queue")):
+                place = dict(named.check(place, of_queue))
             return place, notes
         except _native.ScenarioError as error:
             first = first or error
@@ -290,19 +255,19 @@ def _with(
                 notes.append(f"{part} of its own, not that of the scenario: {why}")
 
 
-def _own_kind(base: Mapping[str, Any], part: str) -> str | None:
+def _own_kind(named: Members, base: Mapping[str, Any], part: str) -> str | None:
     """The kind of a part that the scenario names, if its own transport recommends that kind; else None."""
     kind = _kind(_get(base, part))
-    return kind if kind and kind == _kind(_recommended(base, {}, part)) else None
+    return kind if kind and kind == _kind(_recommended(named, base, {}, part)) else None
 
 
-def _recommended(scenario: Mapping[str, Any], changes: Mapping[str, Any], part: str) -> Any:
+def _recommended(named: Members, scenario: Mapping[str, Any], changes: Mapping[str, Any], part: str) -> Any:
     """The part that a scenario has if it names none; None where it must name one."""
     bare = copy.deepcopy(dict(scenario))
     for each in SERVING:
         _take(bare, each)
     try:
-        return _get(results.check(bare, changes, whole=True), part)
+        return _get(named.check(bare, changes, whole=True), part)
     except _native.ScenarioError:
         return None
 

@@ -253,17 +253,7 @@ class Plan:
 
     def _handed(self) -> "tuple[Registered, ...]":
         """The members in Python; most plans have none, and import nothing for it."""
-        given = {
-            "transports": self.transports,
-            "controls": self.controls,
-            "queues": self.queues,
-            "balancers": self.balancers,
-        }
-        if not any(given.values()) and not self.prototypes:
-            return ()
-        from flowyard.prototypes import files, registry
-
-        return (*registry.register(**given), *files.read([str(file) for file in self.prototypes]))
+        return in_python(self.transports, self.controls, self.queues, self.balancers, self.prototypes)
 
     def _points(self) -> Iterator[tuple[dict[str, Any], Any, dict[str, Any]]]:
         """The values, base scenario and changes of each combination."""
@@ -333,6 +323,22 @@ class ModelPlan:
                     ModelTask(key_of(what | {"replica": replica}), label, values, replica, self.function)
                 )
         return tasks
+
+
+def in_python(
+    transports: Mapping[str, type] | None = None,
+    controls: Mapping[str, type] | None = None,
+    queues: Mapping[str, type] | None = None,
+    balancers: Mapping[str, type] | None = None,
+    prototypes: Sequence[str | PathLike[str]] = (),
+) -> "tuple[Registered, ...]":
+    """Members in Python, of the Plan's fields of these names."""
+    given = {"transports": transports, "controls": controls, "queues": queues, "balancers": balancers}
+    if not any(given.values()) and not prototypes:
+        return ()
+    from flowyard.prototypes import files, registry
+
+    return (*registry.register(**given), *files.read([str(file) for file in prototypes]))
 
 
 def _sources(handed: "Sequence[Registered]") -> list[dict[str, str]]:

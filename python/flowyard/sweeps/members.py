@@ -1,0 +1,115 @@
+"""Members that a comparison names: transports, and congestion controls and classes in Python by their own names."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flowyard import results
+from flowyard.errors import UserError
+from flowyard.member_names import members
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from flowyard.model import Model
+    from flowyard.prototypes.registry import Registered
+
+# The kind of the prototypes that a field may have, by the last word of its path.
+KIND_OF_FIELD = {"congestion": "control", "queue": "queue", "balancer": "balancer"}
+
+
+class Members:
+    """The names that values of a comparison may have, and checks of scenarios with the classes behind them.
+
+    Args:
+        handed: Members in Python.
+    """
+
+    def __init__(self, handed: "Sequence[Registered]" = ()) -> None:
+        self.handed = handed
+
+    def checked(
+        self, scenario: "str | PathLike[str] | Model | Mapping[str, Any]", changes: Mapping[str, Any]
+    ) -> results.Checked:
+        """A scenario with changes and these members in Python, checked by the engine."""
+        return results.Checked(scenario, changes, self.handed)
+
+    def check(
+        self,
+        scenario: "str | PathLike[str] | Model | Mapping[str, Any]",
+        changes: Mapping[str, Any] | None = None,
+        *,
+        whole: bool = False,
+    ) -> results.Resolved:
+        """The fields of a checked scenario: see `flowyard.check`."""
+        return results.Resolved(self.checked(scenario, changes or {}), whole=whole)
+
+    def of_field(self, field: str, value: Any) -> Any:
+        """A value of a field, in which a class in Python may go by its name alone."""
+        last = field.rpartition(".")[2]
+        if last == "transport":
+            return self.transport(value)
+        kind = KIND_OF_FIELD.get(last)
+        return _python(value) if isinstance(value, str) and value in self._classes(kind) else value
+
+    def transport(self, value: Any, own: str | None = None) -> Any:
+        """A transport by its name, or by that of a congestion control of one: {"tcp": {"congestion": "dctcp"}}.
+
+        Args:
+            value: A name, or a transport as in scenarios, which stays as it is.
+            own: The scenario's own transport, whose controls come before all other names.
+
+        Raises:
+            UserError: The name is that of no transport; the text has the nearest one.
+        """
+        if not isinstance(value, str):
+            return value
+        classes = self._classes("control")
+        controls = _controls()
+        if own in controls and value in controls[own]:
+            return {own: {"congestion": value}}
+        names = list(members(results.schema()["$defs"]["Transport"]))
+        if value in names:
+            return value
+        for tag, found in controls.items():
+            if value in found:
+                return {tag: {"congestion": value}}
+            names += found
+        if value in self._classes("transport"):
+            return _python(value)
+        if value in classes:
+            return {"tcp": {"congestion": _python(value)}}
+        names += [*self._classes("transport"), *classes]
+        near = difflib.get_close_matches(value, names, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise UserError(
+            f"compare: {value!r} is no transport; {meant}there are {', '.join(dict.fromkeys(names))}; "
+            "the file of a class in Python follows --prototype"
+        )
+
+    def _classes(self, kind: str | None) -> list[str]:
+        return [own.name for own in self.handed if own.kind == kind]
+
+
+def _python(name: str) -> dict[str, Any]:
+    """The member that is a class in Python."""
+    return {"python": {"name": name}}
+
+
+def _controls() -> dict[str, list[str]]:
+    """The names of the congestion controls of each transport that has some."""
+    defined = results.schema()["$defs"]
+    found = {}
+    for variant in defined["Transport"]["oneOf"]:
+        for tag, config in variant.get("properties", {}).items():
+            fields = defined[config["$ref"].rpartition("/")[2]] if "$ref" in config else {}
+            if choice := _choice(fields.get("properties", {}).get("congestion", {}), defined):
+                found[tag] = list(members(choice))
+    return found
+
+
+def _choice(field: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The choice that a field has, in the schema."""
+    parts = [field, *field.get("anyOf", ()), *field.get("allOf", ())]
+    found = (defined[part["$ref"].rpartition("/")[2]] for part in parts if "$ref" in part)
+    return next((dict(choice) for choice in found if "oneOf" in choice), None)
