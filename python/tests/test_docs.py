@@ -142,6 +142,8 @@ def completed(snippet: str) -> dict[str, Any]:
     if granted or served or "central" in written.get("transport", {}):
         transport = "central"
         written = {"controller": "syn" if granted else "asy", **written}
+    if "hpcc" in written.get("buffer", {}):
+        written = {"queue": "lossless", **written}
     # CONGA is for two tiers.
     tree = {"k": 4, "levels": 2 if "conga" in balancer else 3}
     return {"topology": {"fat-tree": tree}, "transport": transport, "traffic": [other], **written}

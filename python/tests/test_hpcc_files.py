@@ -1,6 +1,13 @@
 """From the files of HPCC's simulator to a report, as the page for its users says."""
 
 import pages
+import pytest
+from interchange_examples import source
+
+import flowyard as fy
+from flowyard import cli
+from flowyard.errors import UserError
+from flowyard.interchange import hpcc_pfc
 
 PAGE = pages.ROOT / "docs" / "how-to" / "from-ns3-or-htsim.md"
 
@@ -12,3 +19,65 @@ def test_two_commands_lead_from_hpccs_files_to_a_report(tmp_path):
     assert "<html" in (work / "out" / "mine" / "report.html").read_text(encoding="utf-8")
     commands = [block for block in pages.blocks(PAGE) if "run" in block.words]
     assert [len(block.text.splitlines()) for block in commands] == [2]
+
+
+# Four hosts send to a fifth through a switch with little memory.
+INCAST = {
+    "topology": {
+        "explicit": {
+            "hosts": [f"host {number}" for number in (1, 2, 3, 4, 5)],
+            "switches": [{"name": "switch 0"}],
+            "rate": "100Gbps",
+            "delay": "1us",
+            "cables": [{"ends": [f"host {number}", "switch 0"]} for number in (1, 2, 3, 4, 5)],
+        }
+    },
+    "transport": {"roce": {"congestion": "dcqcn-hpcc"}},
+    "queue": "lossless",
+    "buffer": {"hpcc": {"size": "400KB"}},
+    "observe": {"events": {"kinds": ["paused"], "links": ["*"], "from": "0s"}},
+    "traffic": [
+        {
+            "name": "incast",
+            "arrivals": "at-once",
+            "matrix": {"incast": {"senders": 4, "receiver": 4}},
+            "sizes": {"fixed": "300KB"},
+        }
+    ],
+}
+
+
+def test_pauses_are_those_of_hpccs_file(tmp_path):
+    run = fy.run(INCAST, {"run.audit": True})
+    assert (run.status, run.violations) == ("complete", [])
+    (tmp_path / "run").mkdir()
+    run.write(tmp_path / "run")
+    path = tmp_path / "pfc.txt"
+    assert cli.main(["export", str(tmp_path / "run"), "--to", "hpcc-pfc", "-o", str(path)]) == 0
+    frames = hpcc_pfc.read(source(path.read_text(encoding="utf-8")))
+    # Hosts 1 to 4 receive frames at their only port; host 5 receives none.
+    assert {(frame.node, frame.is_switch, frame.port) for frame in frames} == {
+        (number, False, 1) for number in (1, 2, 3, 4)
+    }
+    assert sum(frame.pauses for frame in frames) == run.summary["counters"]["pauses"] > 4
+    links = {row["from"]: row for row in run.links.to_polars().to_dicts() if row["to"] == "switch 0"}
+    for number in (1, 2, 3, 4):
+        own = [frame for frame in frames if frame.node == number]
+        assert [frame.pauses for frame in own] == [place % 2 == 0 for place in range(len(own))]
+        still_ps = sum(on.time_ps - off.time_ps for off, on in zip(own[::2], own[1::2], strict=True))
+        assert abs(still_ps - links[f"host {number}"]["paused_ps"]) < 1000 * len(own)
+
+
+def test_a_run_without_pauses_in_its_events_is_refused():
+    run = fy.run({key: value for key, value in INCAST.items() if key != "observe"})
+    with pytest.raises(UserError, match="has not observed its pauses"):
+        hpcc_pfc.write(run)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("1 2 3 4", "five numbers"), ("1 2 2 4 1", 'type is "2"'), ("1 2 0 0 1", 'port is "0"')],
+)
+def test_other_files_of_pauses_are_refused(text, said):
+    with pytest.raises(UserError, match=said):
+        hpcc_pfc.read(source(text))

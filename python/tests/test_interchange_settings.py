@@ -166,9 +166,7 @@ def test_missing_keys_have_the_values_of_hpccs_code(tmp_path):
 
 def test_going_back_is_that_of_the_file(tmp_path):
     zero = imported(tmp_path, CONFIG + "L2_BACK_TO_ZERO 1\nL2_CHUNK_SIZE 4000\n").scenario
-    assert zero["transport"]["roce"]["recovery"] == {
-        "go-back-0": {"chunk": "4000B", "nak_interval": "500us"}
-    }
+    assert zero["transport"]["roce"]["recovery"] == {"go-back-0": {"chunk": "4000B", "nak_interval": "500us"}}
     fy.check(zero)
     neither = imported(tmp_path, CONFIG + "L2_BACK_TO_ZERO 1\nL2_CHUNK_SIZE 0\n").scenario
     assert "go-back-n" in neither["transport"]["roce"]["recovery"]
@@ -176,8 +174,14 @@ def test_going_back_is_that_of_the_file(tmp_path):
 
 def test_the_base_round_trip_is_that_of_hpccs_code():
     # Two switches, hosts at 100 Gbps and 1 us: three links of 80 ns and 2 us. The third host is nearer.
-    cables = [Cable(0, 3, 100 * 10**9, 10**6), Cable(1, 3, 100 * 10**9, 10**6), Cable(3, 4, 100 * 10**9, 10**6)]
-    network = Network(["a", "b", "c"], [("s", "switch"), ("t", "switch")], [*cables, Cable(2, 4, 100 * 10**9, 10**6)])
+    cables = [
+        Cable(0, 3, 100 * 10**9, 10**6),
+        Cable(1, 3, 100 * 10**9, 10**6),
+        Cable(3, 4, 100 * 10**9, 10**6),
+    ]
+    network = Network(
+        ["a", "b", "c"], [("s", "switch"), ("t", "switch")], [*cables, Cable(2, 4, 100 * 10**9, 10**6)]
+    )
     assert base_rtt_ns(network, 1000) == 3 * 2080
     # A link of 400 Gbps between the switches takes 20 ns.
     network.cables[2] = Cable(3, 4, 400 * 10**9, 10**6)

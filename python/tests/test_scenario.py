@@ -42,8 +42,9 @@ def test_every_class_explains_itself(kind):
 
 
 UNIONS = {
-    "topologies": "Topology", "transports": "Transport", "queues": "Queue", "buffers": "Buffer", "balancers": "Balancer",
-    "agents": "Agent", "controllers": "Controller", "arrivals": "Arrivals", "matrices": "Matrix", "sizes": "Sizes",
+    "topologies": "Topology", "transports": "Transport", "queues": "Queue", "buffers": "Buffer",
+    "balancers": "Balancer", "agents": "Agent", "controllers": "Controller", "arrivals": "Arrivals",
+    "matrices": "Matrix", "sizes": "Sizes",
     "congestion_controls": "Congestion", "partitions": "Partition", "rate_controls": "RateControl",
 }  # fmt: skip
 

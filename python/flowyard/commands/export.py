@@ -1,4 +1,4 @@
-"""`flowyard export`: a scenario's network or flows for another simulator."""
+"""`flowyard export`: a scenario's network or flows for another simulator, or the pauses of a run."""
 
 import argparse
 from collections.abc import Iterable
@@ -38,4 +38,4 @@ def run(arguments: argparse.Namespace) -> int:
 def _formats() -> Iterable[str]:
     from flowyard.interchange import exporting
 
-    return exporting.FORMATS
+    return [*exporting.FORMATS, *exporting.OF_RUNS]

@@ -12,7 +12,7 @@ from flowyard import results
 from flowyard._native import ScenarioError
 from flowyard.errors import UserError
 from flowyard.folders import cannot_write, create, refuse_existing, require_suffix, there_already
-from flowyard.interchange.exporting import FORMATS, export, with_traffic
+from flowyard.interchange.exporting import FORMATS, OF_RUNS, export, of_run, with_traffic
 from flowyard.interchange.importing import Imported, Options, read
 from flowyard.interchange.scenario_text import fragment, toml
 from flowyard.terminal.console import TextTable, show
@@ -51,10 +51,16 @@ def import_files(arguments: argparse.Namespace) -> int:
 
 def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
     """`flowyard export`."""
-    output = arguments.output or Path(Path(arguments.scenario).stem + FORMATS.get(arguments.to, ""))
+    suffix = (FORMATS | OF_RUNS).get(arguments.to, "")
+    output = arguments.output or Path(Path(arguments.scenario).stem + suffix)
     refuse_taken(output)
     progress: Progress = counter(output.name, "flows written")
-    written = export(arguments.scenario, arguments.to, overrides, entry=arguments.entry, progress=progress)
+    if arguments.to in OF_RUNS:
+        written = of_run(arguments.scenario)
+    else:
+        written = export(
+            arguments.scenario, arguments.to, overrides, entry=arguments.entry, progress=progress
+        )
     write_new(output, written.text)
     title = f"{arguments.scenario} -> {output} ({arguments.to})"
     _tell(arguments.json, title, {"file": str(output)}, written.facts, written.notes)

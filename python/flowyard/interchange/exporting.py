@@ -15,7 +15,16 @@ from flowyard import _native, results, topology
 from flowyard.errors import UserError
 from flowyard.folders import reading
 from flowyard.folders.reading import shown
-from flowyard.interchange import cdf, graphs, hpcc_flow, hpcc_topology, htsim_cm, htsim_topo, netsys_trace
+from flowyard.interchange import (
+    cdf,
+    graphs,
+    hpcc_flow,
+    hpcc_pfc,
+    hpcc_topology,
+    htsim_cm,
+    htsim_topo,
+    netsys_trace,
+)
 from flowyard.interchange.flows import Entry, Progress, Traffic, Triggers, silent
 from flowyard.interchange.network import Network
 from flowyard.model import Model
@@ -31,6 +40,9 @@ FORMATS = {
     "cdf-fraction": ".cdf.txt",
     "graphml": ".graphml",
 }
+
+# Of the folder of a run rather than a scenario.
+OF_RUNS = {"hpcc-pfc": ".pfc.txt"}
 
 # Stands in for the traffic of a network alone.
 STAND_IN = {"name": "none", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "1KB"}}
@@ -71,7 +83,7 @@ def export(
         progress: Called with the number of flows written.
     """
     if to not in FORMATS:
-        raise UserError(f"{shown(to)} is not a format; formats are {', '.join(FORMATS)}")
+        raise UserError(f"{shown(to)} is not a format; formats are {', '.join([*FORMATS, *OF_RUNS])}")
     if entry is not None and not to.startswith("cdf-"):
         raise UserError(f"--entry chooses the sizes of a CDF; {to} has none")
     if to in ("htsim-topo", "hpcc-topology", "graphml"):
@@ -90,6 +102,16 @@ def export(
         notes += _without_kept(traffic)
         text, more = (hpcc_flow if to == "hpcc-flow" else netsys_trace).write(traffic, progress=progress)
     return Exported(text, {"flows": traffic.flows, "total_bytes": traffic.total_bytes}, notes + more)
+
+
+def of_run(folder: str) -> Exported:
+    """The pauses of a run, as HPCC's code lists them.
+
+    Args:
+        folder: The folder of the run.
+    """
+    text = hpcc_pfc.write(results.open_run(folder))
+    return Exported(text, {"frames": text.count("\n")})
 
 
 def fabric(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> Network:

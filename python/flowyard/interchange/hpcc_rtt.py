@@ -1,7 +1,7 @@
 """The base round trip of HPCC's ns-3 code: the largest over all pairs of hosts, by which its windows are sized.
 
-Each link of a shortest path counts its delay twice and the transmission of a packet's payload once, in whole nanoseconds:
-no headers, no acknowledgement (`scratch/third.cc`, CalculateRoute, with GLOBAL_T 1).
+Each link of a shortest path counts its delay twice and the transmission of a packet's payload once, in whole
+nanoseconds: no headers, no acknowledgement (`scratch/third.cc`, CalculateRoute, with GLOBAL_T 1).
 """
 
 from collections import deque
@@ -26,7 +26,9 @@ def base_rtt_ns(network: Network, payload_bytes: int) -> int | None:
         delay_ns, takes_ns = cable.delay_ps // 1000, payload_bytes * 8 * 10**9 // cable.rate_bps
         ends[cable.a].append((cable.b, delay_ns, takes_ns))
         ends[cable.b].append((cable.a, delay_ns, takes_ns))
-    return max((_farthest_ns(host, len(network.hosts), ends) for host in range(len(network.hosts))), default=None)
+    return max(
+        (_farthest_ns(host, len(network.hosts), ends) for host in range(len(network.hosts))), default=None
+    )
 
 
 def _farthest_ns(host: int, hosts: int, ends: list[list[tuple[int, int, int]]]) -> int:

@@ -82,7 +82,7 @@ pub struct QueueShare {
     pub node: u32,
     /// Queued bytes by class; all in the first one unless a port has a queue for each.
     pub queued: [u32; CLASSES],
-    /// What has been sent lately, for active buffer management.
+    /// Bytes that each has sent lately, for active buffer management.
     sent: [Sent; CLASSES],
 }
 
