@@ -206,7 +206,17 @@ def recipes(kept: Path) -> dict[str, Recipe]:
         )
     run, swept = _tree(kept / "run", "run"), _tree(kept / "swept", "swept")
     found["kept run"] = Recipe(
-        run, ["report run -o r.html", "report run run -o r.html", "report run --json", "show run", "why run"]
+        run,
+        [
+            "report run -o r.html",
+            "report run run -o r.html",
+            "report run --json",
+            "report run --why -o r.html",
+            "show run",
+            "why run",
+            "why run -o f.html",
+            "watch run --until WORD -o w.html",
+        ],
     )
     found["kept run.json"] = Recipe(run, ["report run -o r.html", "show run", "show ."], ["run/run.json"])
     found["kept run and a peer"] = Recipe(

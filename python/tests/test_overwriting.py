@@ -24,6 +24,8 @@ FILES = {
     "export": ("export small.toml --to htsim-cm -o {}", "new.cm", "refused"),
     "compare": ("compare run fct.txt -o {}", "page.html", "replaced"),
     "show": ("show run -o {}", "flows.csv", "refused"),
+    "why": ("why run -o {}", "flow.html", "refused"),
+    "watch": ("watch run -o {}", "watch.html", "refused"),
     "bench": ("bench --write {}", "page.md", "untried"),
 }
 # Verbs that write a folder.

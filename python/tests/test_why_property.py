@@ -1,0 +1,125 @@
+"""Parts of completion times add up in random scenarios of all transports.
+
+FLOWYARD_WHY=10000 python -m pytest python/tests/test_why_property.py tries so many; FLOWYARD_WHY_FIRST=N begins with
+number N.
+"""
+
+import os
+import random
+from itertools import pairwise
+
+import pytest
+
+import flowyard as fy
+from flowyard.errors import UserError
+from flowyard.why import again, divided
+from flowyard.why.losses import transport_of
+from flowyard.why.path import PARTS
+
+CASES, FIRST = int(os.environ.get("FLOWYARD_WHY", "40")), int(os.environ.get("FLOWYARD_WHY_FIRST", "0"))
+TRANSPORTS = [
+    "ndp",
+    {"tcp": {"preset": "datacentre"}},
+    {"tcp": {"preset": "datacentre", "congestion": "dctcp"}},
+    {"tcp": {"preset": "datacentre", "congestion": "cubic"}},
+    {"tcp": {"preset": "datacentre", "congestion": "swift"}},
+    "mptcp",
+    {"parallel-tcp": {}},
+    "pfabric",
+    "dcqcn",
+    {"roce": {"congestion": "timely"}},
+    {"roce": {"congestion": "hpcc"}},
+    {"roce": {"congestion": "powertcp"}},
+    "roce",
+    "rcp",
+    "d3",
+    "pdq",
+    "daq",
+    "racs",
+    "datagram",
+]
+TOPOLOGIES = [
+    {"single-switch": {"hosts": 6}},
+    {"leaf-spine": {"leaves": 2, "spines": 2, "hosts": 4}},
+    {"fat-tree": {"k": 4}},
+    {"dumbbell": {"hosts": 4}},
+]
+
+
+def drawn(number: int) -> dict:
+    """Scenario of that number: topology, transport, two traffic entries, and perhaps lost packets."""
+    stream = random.Random(f"why {number}")
+    topology = stream.choice(TOPOLOGIES)
+    transport = TRANSPORTS[number % len(TRANSPORTS)]
+    (kind, fields), rate = next(iter(topology.items())), stream.choice(["10Gbps", "40Gbps"])
+    lasts = {"rate": rate, "delay": stream.choice(["200ns", "1us", "5us"])}
+    entries = [
+        {
+            "name": "all",
+            "arrivals": {"at-once": {"jitter": stream.choice(["0s", "20us"])}},
+            "matrix": "permutation",
+            "sizes": {"fixed": stream.choice(["500B", "9KB", "64KB"])},
+        },
+        {
+            "name": "incast",
+            "arrivals": {"at-once": {"jitter": stream.choice(["0s", "3us"])}},
+            "matrix": {"incast": {"senders": stream.randint(1, 4), "receiver": 0}},
+            "sizes": {"fixed": stream.choice(["1B", "3KB", "30KB"])},
+        },
+    ]
+    return {
+        "topology": {kind: fields | lasts},
+        "transport": transport,
+        "traffic": entries[: stream.randint(1, 2)],
+        "run": {"seed": number, "until": "50ms"},
+    }
+
+
+def wrong(scenario: dict) -> tuple[int, str]:
+    """The number of flows whose parts were looked at, and how the first of them is wrong, if one is."""
+    run = fy.run(scenario | {"observe": {"events": {"from": "0s", "until": "50ms"}}})
+    links, rows = run.links.to_polars(), again.rows_of(run.events.to_polars())
+    checked = 0
+    for row in run.flows.to_polars().filter("completed").iter_rows(named=True):
+        own = [event for event in rows if event["flow"] == row["id"]]
+        name = transport_of(run.summary["scenario"], row["tag"])
+        answer = divided(row, own, links, transport=name, beside=rows)
+        checked += 1
+        spans = [(part.from_ps, part.until_ps) for part in answer.parts]
+        if sum(answer.totals.values()) != row["fct_ps"] or not set(answer.totals) <= set(PARTS):
+            return checked, f"flow {row['id']}: {answer.totals} is not {row['fct_ps']}"
+        if any(one[1] != other[0] for one, other in pairwise(spans)) or spans[0][0] != row["start_ps"]:
+            return checked, f"flow {row['id']}: spans leave gaps or overlap: {spans}"
+        if "propagation" not in answer.totals:
+            return checked, f"flow {row['id']}: its last packet crossed no link: {answer.totals}"
+        if any(queued(port) < 0 for port in answer.ports.values()):
+            return checked, f"flow {row['id']}: a queue is below zero"
+    return checked, ""
+
+
+def queued(port) -> int:
+    """The least bytes in a port's queue."""
+    total = least = 0
+    for change in sorted(port.changes, key=lambda change: change.time_ps):
+        total += change.bytes
+        least = min(least, total)
+    return least
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_parts_add_up_in_random_scenarios(part):
+    checked, runs = 0, 0
+    for number in range(FIRST + part, FIRST + CASES, 4):
+        try:
+            flows, message = wrong(drawn(number))
+        except fy.ScenarioError as error:
+            # A transport that a topology does not suit.
+            assert "cannot" in str(error) or "needs" in str(error) or "more than" in str(error), (number, error)
+            continue
+        except UserError as error:
+            assert "several flows share its connection" in str(error), (number, error)
+            continue
+        assert not message, f"FLOWYARD_WHY=1 FLOWYARD_WHY_FIRST={number}: {message}"
+        checked, runs = checked + flows, runs + 1
+    assert runs > CASES // 8
+    assert checked > runs
