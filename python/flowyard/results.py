@@ -378,14 +378,7 @@ def variant(choice: Any) -> str:
 def open_run(directory: str | PathLike[str]) -> Result:
     """The results in the folder of a run."""
     directory = Path(directory)
-    if not directory.is_dir():
-        is_file = "is a file; name the folder of its run" if directory.is_file() else "no such folder"
-        raise UserError(f"{directory}: {is_file}")
-    for name in ("run.json", *(f"{table}.parquet" for table in TABLES)):
-        if not (directory / name).exists():
-            listed = name == "run.json" and any(directory.glob("*/run.json"))
-            runs = f"; flowyard show {directory} lists the runs in it" if listed else ""
-            raise UserError(f"{directory}: not the folder of a run, {name} is missing{runs}")
+    run_files.require_run(directory, TABLES)
     flows, links = (read_table(directory / f"{table}.parquet") for table in TABLES)
     files = {table: directory / f"{table}.parquet" for table in OPTIONAL}
     optional = {table: read_table(file) if file.exists() else None for table, file in files.items()}

@@ -113,7 +113,7 @@ def measuring(window: dict[str, Any]) -> str:
     """The flows and the span of time that results will be of."""
     flows = f"{window['flows']:,} flows"
     if window["rule"] == "all":
-        why = f", for {window['why_all']}" if window["why_all"] else ""
+        why = f", because {window['why_all']}" if window["why_all"] else ""
         return f"the whole run, {flows}{why}"
     start = duration(window["from_ps"])
     if window["until_ps"] is None:

@@ -37,6 +37,11 @@ def count(number: int | None) -> str:
     return NONE if number is None else f"{number:,}"
 
 
+def mean_count(value: float | None) -> str:
+    """A mean of counts: with all its digits if it is whole."""
+    return NONE if value is None else f"{value:,.0f}" if value == int(value) else digits(value)
+
+
 def ratio(value: float | None) -> str:
     """A pure number."""
     return NONE if value is None else digits(value)

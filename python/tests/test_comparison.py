@@ -11,11 +11,12 @@ import polars as pl
 import pytest
 
 import flowyard as fy
-from flowyard import cli
+from flowyard import cli, text
 from flowyard.commands import options
 from flowyard.errors import UserError
 from flowyard.folders import run_files
 from flowyard.report import javascript
+from flowyard.report.metrics import ALL_METRICS
 from flowyard.report.run import fairness
 from flowyard.report.sweep import page, side_by_side
 from flowyard.sweeps.comparison import comparison
@@ -71,10 +72,10 @@ class TestValues:
         assert options.compared("load=0.5,1") == ("load", [0.5, 1])
         assert options.compared('a={"b":[1,2]},"x,y"') == ("a", [{"b": [1, 2]}, "x,y"])
 
-    @pytest.mark.parametrize("text", ["ndp", "queue=ecn", "ndp,", "queue=,ecn", 'ndp,{"tcp"'])
-    def test_one_value_is_no_comparison(self, here, capsys, text):
+    @pytest.mark.parametrize("values", ["ndp", "queue=ecn", "ndp,", "queue=,ecn", 'ndp,{"tcp"'])
+    def test_one_value_is_no_comparison(self, here, capsys, values):
         with pytest.raises(SystemExit) as stopped:
-            cli.main(["run", "few.json", "--compare", text])
+            cli.main(["run", "few.json", "--compare", values])
         assert stopped.value.code == 2
         assert "--compare" in capsys.readouterr().err
 
@@ -261,6 +262,12 @@ class TestCommand:
         monkeypatch.setattr(javascript, "bundle", lambda: "")
         assert cli.main(["run", "few.json", "--compare", "ndp,tcp"]) == 0
         assert "few: 2 runs, 1 of them done before" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("mean", "shown"), [(2.0, "2"), (26.0, "26"), (2.5, "2.50"), (1234.5, "1,234"), (None, text.NONE)]
+    )
+    def test_counts_have_a_point_only_as_means(self, mean, shown):
+        assert ALL_METRICS["drops"].mean({"drops": mean, "drops_ci95": None}) == shown
 
     def test_the_smallest_is_bold_if_all_completed(self, here):
         done = fy.compare("few.json", ["ndp", "tcp"], "there")

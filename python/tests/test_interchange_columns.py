@@ -244,7 +244,7 @@ def test_transports_of_other_names_get_a_hint(read, name, said):
 
 
 def test_a_transport_that_nobody_named_is_noted(read):
-    note = "hosts run dcqcn, a control of HPCC's ns-3 code (its config.txt names one), which no file says"
+    note = "no file names the transport: hosts run dcqcn, one of the controls of HPCC's ns-3 code"
     found = read({"topo.txt": TOPO})
     assert any(note in said for said in found.notes)
     assert found.scenario["transport"] == {"dcqcn": {}}

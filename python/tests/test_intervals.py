@@ -15,7 +15,7 @@ from flowyard import analysis
 from flowyard.analysis import within_run
 from flowyard.analysis.completion import PERCENTILES
 from flowyard.analysis.within_run import Interval, Intervals, intervals
-from flowyard.report.run.summary import sizes_table, summary_table
+from flowyard.report.run.summary import legend, sizes_table, summary_table
 from flowyard_papers.validation import _port as port
 
 Floats = NDArray[np.float64]
@@ -263,22 +263,23 @@ def test_other_tables_of_completion_have_them_too(function):
 
 
 @pytest.mark.parametrize(
-    ("flows", "interval"), [(1500, r"[\d.,]+, [\d.,]+"), (200, r"[\d.,]+, -"), (30, "-, -")]
+    ("flows", "interval"), [(1500, r" \[[\d.,]+, [\d.,]+\]"), (200, r" \[[\d.,]+, -\]"), (30, "")]
 )
 def test_a_run_s_summary_has_them_beside_each_mean_and_percentile(flows, interval):
     result = run_of_packets(port.MD1, 0.2, flows, 0)
     lines = {name: value for name, value in summary_table(result, "run").rows}  # noqa: C416 (mypy wants pairs)
-    assert re.fullmatch(rf"[\d.,]+ \[{interval}\] us", lines["FCT p99"]), lines["FCT p99"]
-    assert re.fullmatch(rf"[\d.,]+ \[{interval}\]", lines["slowdown p99"])
+    assert re.fullmatch(rf"[\d.,]+{interval} us", lines["FCT p99"]), lines["FCT p99"]
+    assert re.fullmatch(rf"[\d.,]+{interval}", lines["slowdown p99"])
     assert lines.keys() >= {
         f"{name} {p}" for name in ("FCT", "slowdown") for p in ("mean", "p50", "p95", "p99")
     }
     own = pl.DataFrame(result.flows).filter("measured").sort("start_ps")
     low, high = intervals(own["slowdown"], SHARES).mean
-    ends = "-, -" if low is None else f"{low:.4g}, {high:.4g}"
+    ends = "" if low is None else f" [{low:.4g}, {high:.4g}]"
     mean = own["slowdown"].mean()
     assert isinstance(mean, float)
-    assert lines["slowdown mean"] == f"{mean:.4g} [{ends}]"
+    assert lines["slowdown mean"] == f"{mean:.4g}{ends}"
+    assert legend(result).startswith("[low, high]: 95 % interval" if interval else "no 95 % intervals")
 
 
 def test_tables_by_size_have_them_in_a_line_of_their_own():

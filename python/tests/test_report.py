@@ -449,7 +449,7 @@ def test_loads_are_shown_by_entry_and_by_tier(tmp_path):
     assert f"host-switch 4 {text.NONE} 56.0%" in words
     assert "switch-host 4 50.0% 56.0%" in words
     assert "Measuring window 100 µs to 250 µs chosen" in words
-    assert "Warm-up asked for 200 µs" in words
+    assert "Warm-up by the rule 200 µs" in words
     assert "for at most 5.00 µs" in words
     assert "Links to hosts 50.0% payload, 56.0% on the wire" in words
     assert "2 of 150 measured flows were unfinished when the run ended." in words

@@ -262,9 +262,9 @@ def test_what_was_sampled_is_on_the_page(tmp_path):
     assert "Over time" in words
     assert "2 of 2 links that were sampled" in words
     assert "Histograms" in words
-    assert "does not ask for samples" not in words
+    assert "takes no samples" not in words
     words = visible(page([plain, rich]))
-    assert "plain: The scenario does not ask for samples." in words
+    assert "plain: The scenario takes no samples." in words
 
 
 def test_a_cut_off_has_a_banner(tmp_path):

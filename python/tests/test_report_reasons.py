@@ -235,7 +235,7 @@ WHY = {
         "the largest queue was 8 B, the limit is 150KB",
     ),
     "drop: there is one": (reasons.no_drop, {"counters": {"drops": 1}}, None),
-    "drop: lossless": (reasons.no_drop, queue("lossless"), "pauses the ports that send to it"),
+    "drop: lossless": (reasons.no_drop, queue("lossless"), "pauses upstream ports"),
     "drop: credits": (reasons.no_drop, queue("daq"), "grants upstream ports credit"),
     "trim: not that queue": (
         reasons.no_trim,
@@ -261,7 +261,7 @@ WHY = {
     "mark: not asked for": (
         reasons.no_mark,
         queue("strict-priority", mark="port", **MARKING),
-        "queue.strict-priority marks only packets that are",
+        "queue.strict-priority marks only ECN-capable packets",
     ),
     "mark: lossless": (
         reasons.no_mark,
@@ -271,7 +271,7 @@ WHY = {
     "mark: tcp": (
         reasons.no_mark,
         queue("ecn", **MARKING),
-        "No transport of the run is ECN-capable as it is set (tcp)",
+        "No transport of the run is ECN-capable with its settings (tcp)",
     ),
     "mark: tcp, asked": (reasons.no_mark, tcp_that_asks({"ecn": True}), "No switch port held more than"),
     "mark: dctcp": (
@@ -282,12 +282,12 @@ WHY = {
     "mark: newreno": (
         reasons.no_mark,
         tcp_that_asks({"congestion": "newreno"}),
-        "is ECN-capable as it is set (tcp)",
+        "is ECN-capable with its settings (tcp)",
     ),
     "mark: switched off": (
         reasons.no_mark,
         {"scenario": {"queue": {"ecn": MARKING}, "transport": {"datagram": {"ecn_capable": False}}}},
-        "ECN-capable as it is set (datagram)",
+        "ECN-capable with its settings (datagram)",
     ),
     "mark: above the limit": (
         reasons.no_mark,
@@ -304,11 +304,11 @@ WHY = {
     "repeat: never": (reasons.no_retransmission, transport("datagram"), "sends each packet once"),
     "repeat: only control lost": (reasons.no_retransmission, {"counters": {"drops": 3}}, "no data packets"),
     "repeat: there is one": (reasons.no_retransmission, {"counters": {"retransmissions": 1}}, None),
-    "timeout: repaired": (reasons.no_timeout, {"counters": {"drops": 3}}, "repaired before a timer"),
+    "timeout: repaired": (reasons.no_timeout, {"counters": {"drops": 3}}, "retransmitted before a timer"),
     "timeout: not yet": (
         reasons.no_timeout,
         {"counters": {"drops": 3}, "finished": 0.5, "status": "limit"},
-        "may have been waiting for one",
+        "may have had one pending",
     ),
     "timeout: no timer": (reasons.no_timeout, transport("datagram"), "no retransmission timer"),
     "timeout: there is one": (reasons.no_timeout, {"counters": {"timeouts": 1}}, None),
@@ -317,7 +317,7 @@ WHY = {
     "order: equal queues": (
         reasons.no_reordering,
         {"flows": {"reordered": [0]}, "scenario": {"routing": {"balancer": {"per-packet": {}}}}},
-        "never met queues so different",
+        "never differed by enough",
     ),
     "deadline": (reasons.no_deadline, {}, "No traffic entry sets one"),
     "deadline: there is one": (reasons.no_deadline, {"flows": {"deadline_ps": [5]}}, None),
@@ -355,9 +355,9 @@ HELD = "the largest queue was 8 packets"
 # What queue.red offers, whether transport.quick is capable of all, the counter that is zero, and the sentence.
 OF_ONES_OWN = [
     ({}, True, "drops", f"queue.red dropped none: {HELD}."),
-    ({"unlimited": None}, True, "drops", "queue.red holds everything: it never drops."),
+    ({"unlimited": None}, True, "drops", "queue.red has no limit: it never drops."),
     ({"trimming": None}, True, "drops", "queue.red trims data packets that do not fit."),
-    ({"lossless": None}, True, "drops", "queue.red pauses the ports that send to it before it has to drop."),
+    ({"lossless": None}, True, "drops", "queue.red pauses upstream ports instead of dropping packets."),
     ({}, True, "trims", "Only queues that offer trimming trim; queue.red of this run does not offer it."),
     ({"trimming": None}, True, "trims", f"queue.red trimmed none: {HELD}."),
     (
@@ -370,7 +370,7 @@ OF_ONES_OWN = [
         {"headers": "max"},
         True,
         "trims",
-        f"No request met a full switch port: {HELD}, the max is 15 packets.",
+        f"No request arrived at a full switch port: {HELD}, the max is 15 packets.",
     ),
     ({}, True, "marks", "Only queues that offer ECN marking mark; queue.red of this run does not offer it."),
     ({"ecn": None}, True, "marks", f"queue.red marked none: {HELD}."),
@@ -379,10 +379,10 @@ OF_ONES_OWN = [
         {"ecn": "min"},
         False,
         "marks",
-        "No transport of the run is ECN-capable as it is set (quick), and queue.red marks only packets that are. The "
-        "reference of transports has the settings that make them so.",
+        "No transport of the run is ECN-capable with its settings (quick), and queue.red marks only ECN-capable "
+        "packets. The reference of transports has the settings that change this.",
     ),
-    ({}, False, "retransmissions", "transport.quick sends each packet once, whatever becomes of it."),
+    ({}, False, "retransmissions", "transport.quick sends each packet once and retransmits none."),
     (
         {},
         True,
@@ -396,7 +396,12 @@ OF_ONES_OWN = [
         "reordered",
         "All packets of a flow took the same path, and no queue let one overtake another.",
     ),
-    ({}, False, "reordered", "Packets of a flow never met queues so different that one overtook another."),
+    (
+        {},
+        False,
+        "reordered",
+        "The queues on the paths of a flow never differed by enough for one packet to overtake another.",
+    ),
 ]
 
 

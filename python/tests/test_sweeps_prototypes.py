@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+from typing import Any
 
 import pytest
 from conftest import open_sweep
@@ -138,7 +139,7 @@ class TestComparisons:
 
     def test_queues_and_balancers_too_with_replicas_and_twins_agree(self, tmp_path):
         alike = {"queue": ["drop-tail", "mine"], "balancer": ["per-flow", "other"]}
-        classes = {"queues": {"mine": DropTail}, "balancers": {"other": PerFlow}}
+        classes: Any = {"queues": {"mine": DropTail}, "balancers": {"other": PerFlow}}
         folder = tmp_path / "there"
         limit = {"queue.drop-tail.limit.packets": 100}
         done = fy.compare(small(), {"queue": alike["queue"]}, folder, replicas=2, **classes)

@@ -139,3 +139,10 @@ def test_refusals():
     stopped = fy.run(incast(1, "1MB", run={"until": "20us"}))
     with pytest.raises(UserError, match="is not complete"):
         why(stopped, 0)
+
+
+def test_the_folder_of_a_sweep_is_not_that_of_a_run(flowyard, tmp_path):
+    fy.sweep(fy.Plan(incast(1), replicas=1), tmp_path / "swept")
+    refused = flowyard("why", tmp_path / "swept")
+    assert refused.returncode == 2
+    assert f"is the folder of a sweep; name one of its runs, {tmp_path / 'swept/runs'}/RUN" in refused.stderr

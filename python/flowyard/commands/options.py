@@ -50,7 +50,7 @@ def prototype(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="a Python file whose classes the scenario may name as members, such as "
+        help="a Python file with classes that the scenario may name as members, such as "
         'congestion.python = { name = "Aimd" }; may be repeated',
     )
 

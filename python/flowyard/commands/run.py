@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 NAME = "run"
 HELP = "run a scenario and write its results into a folder"
 
+# In place of options that other simulators have.
+INSTEAD = {
+    "--transport": "write --set transport=NAME; --compare ndp,dctcp runs several transports",
+    "--queue": "write --set queue=NAME",
+    "--balancer": "write --set routing.balancer=NAME",
+    "--load": "write --set traffic.NAME.arrivals.poisson.load=0.6",
+}
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The scenario, and where its results go."""
@@ -38,8 +46,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=options.compared,
         metavar="VALUES",
         help="run it with several transports and the same flows, such as --compare ndp,dctcp,dcqcn, or at several "
-        "values of a field: --compare queue=drop-tail,ecn; print one table and write one report; may be repeated, for "
-        "every combination",
+        "values of a field: --compare queue=drop-tail,ecn; also classes of --prototype by their names; print one table "
+        "and write one report; may be repeated, for every combination",
     )
     parser.add_argument(
         "--report",

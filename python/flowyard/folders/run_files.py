@@ -5,7 +5,7 @@ The tables below say all that is read of a run.json, anywhere: who has it from h
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -240,6 +240,26 @@ def summary(folder: Path) -> dict[str, Any]:
         numbers = f"{len(found['traffic'])} entries, scenario.traffic {len(found['scenario']['traffic'])}"
         raise UserError(f"{folder / 'run.json'}: not as flowyard wrote it: traffic has {numbers}")
     return found
+
+
+def require_run(folder: Path, tables: Iterable[str]) -> None:
+    """Refuses whatever is not the folder of one run.
+
+    Raises:
+        UserError: It is no folder, or lacks run.json or one of these tables; the text says where runs are.
+    """
+    if not folder.is_dir():
+        is_file = "is a file; name the folder of its run" if folder.is_file() else "no such folder"
+        raise UserError(f"{folder}: {is_file}")
+    for name in ("run.json", *(f"{table}.parquet" for table in tables)):
+        if (folder / name).exists():
+            continue
+        problem = f"{folder}: not the folder of a run, {name} is missing"
+        if name == "run.json" and (folder / "sweep.json").exists():
+            problem = f"{folder}: is the folder of a sweep; name one of its runs, {folder / 'runs'}/RUN"
+        elif name != "run.json" or not any(folder.glob("*/run.json")):
+            raise UserError(problem)
+        raise UserError(f"{problem}; flowyard show {folder} lists the runs in it")
 
 
 def status(folder: Path) -> dict[str, Any]:

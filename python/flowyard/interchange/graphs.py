@@ -154,7 +154,10 @@ def _tiers(graph: networkx.Graph[Any], hosts: Collection[Any] | str | None) -> d
         kind = next((str(data[key]).lower() for key in KINDS if key in data), None)
         if hosts is None and kind is None:
             what = f"does not say in {', '.join(KINDS)} whether it is a host or a switch"
-            raise UserError(f'node {shown(node)} {what}; name the hosts (--hosts), or take the "{LEAVES}"')
+            raise UserError(
+                f"node {shown(node)} {what}; name each host, as --hosts h1 --hosts h2, or all nodes with one cable, "
+                f"--hosts {LEAVES}"
+            )
         is_host = kind in HOSTS if hosts is None else node in chosen
         fallback = kind if kind and kind not in HOSTS else "switch"
         tiers[node] = None if is_host else str(data.get("tier", fallback))

@@ -56,5 +56,9 @@ def default(files: Sequence[str]) -> str:
 def by_default(files: Sequence[str]) -> str:
     """The note of a scenario whose transport no option names."""
     found = default(files)
-    why = ", a control of HPCC's ns-3 code (its config.txt names one)" if found == DEFAULT_OF_HPCC else ""
-    return f"hosts run {found}{why}, which no file says: --transport changes it"
+    why = (
+        ", one of the controls of HPCC's ns-3 code (its config.txt names one)"
+        if found == DEFAULT_OF_HPCC
+        else ""
+    )
+    return f"no file names the transport: hosts run {found}{why}; --transport changes it"

@@ -75,7 +75,9 @@ def print_verdicts(
         title = f"Verdicts by reading of the paper{at_quick}; the first reading counts"
         show(TextTable(title, ("claim", "reading", "verdict", "measured"), rows, left=4))
     if at_quick:
-        print("quick scale has fewer points, seeds or flows; claims.json says of each verdict how many")
+        print(
+            "quick scale has fewer points, seeds or flows than the paper; claims.json lists them as left_out"
+        )
     print(summary)
     print(f"gallery in {folder / 'index.html'}")
 

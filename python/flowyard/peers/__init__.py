@@ -101,6 +101,12 @@ def compare(folder: Path, file: Path, shift_ps: int = 0) -> Comparison:
     Raises:
         UserError: One of them cannot be read, or they have no flow in common.
     """
+    if folder.suffix in (".toml", ".json") and folder.is_file():
+        raise UserError(
+            f"{folder}: is a file; name the folder of its run. Several transports are compared by "
+            f"flowyard run {folder} --compare ndp,dctcp"
+        )
+    run_files.require_run(folder, ("flows",))
     summary = run_files.summary(folder)
     if file.is_dir():
         raise UserError(

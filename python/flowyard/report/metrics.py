@@ -89,11 +89,11 @@ ALL_METRICS = {
             Metric(f"slowdown_{p}", f"slowdown {p.replace('_', '.')}", "slowdown", "ratio", text.ratio)
             for p in ("p95", "p99_9")
         ),
-        *(Metric(name, terms.TERMS[name].name, name, "count", text.ratio) for name in COUNTED),
+        *(Metric(name, terms.TERMS[name].name, name, "count", text.mean_count) for name in COUNTED),
         Metric("hosts_wire", "links to hosts busy", "wire", "share", text.percent, most=1.0),
         Metric("end_ps", "simulated time", "", "duration", text.duration),
-        Metric("packet_hops", "packet-hops", "", "count", text.ratio),
-        Metric("packets_sent", "data packets", "packets_sent", "count", text.ratio),
+        Metric("packet_hops", "packet-hops", "", "count", text.mean_count),
+        Metric("packets_sent", "data packets", "packets_sent", "count", text.mean_count),
         Metric("wall_s", "wall time, s", "", "ratio", text.ratio),
         Metric("cpu_s", "processor time, s", "", "ratio", text.ratio),
     )

@@ -26,7 +26,7 @@ def of_table(table: "Table") -> str:
 
 def of_result(result: "Result") -> str:
     """The summary of a run, as the command line prints it, and the names of its tables."""
-    from flowyard.report.run.summary import LEGEND, sizes_table, summary_table
+    from flowyard.report.run.summary import legend, sizes_table, summary_table
     from flowyard.results import OPTIONAL, TABLES
 
     name = str(result.summary["scenario"].get("name") or "run")
@@ -35,7 +35,9 @@ def of_result(result: "Result") -> str:
         name: len(table) for name in (*TABLES, *OPTIONAL) if (table := getattr(result, name)) is not None
     }
     there = ", ".join(f"{name} ({rows:,} rows)" for name, rows in tables.items())
-    return f"{''.join(_table(*made[:3]) for made in shown)}<p>{escape(LEGEND)}</p><p>{escape(there)}</p>"
+    return (
+        f"{''.join(_table(*made[:3]) for made in shown)}<p>{escape(legend(result))}</p><p>{escape(there)}</p>"
+    )
 
 
 def of_sweep(sweep: "Sweep") -> str:

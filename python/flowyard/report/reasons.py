@@ -114,11 +114,11 @@ def no_drop(run: Run) -> str | None:
     if not (queue := _queue(run)):
         return UNKNOWN
     if "unlimited" in queue.offers:
-        return f"{queue} holds everything: it never drops."
+        return f"{queue} has no limit: it never drops."
     if "trimming" in queue.offers:
         return f"{queue} trims data packets that do not fit."
     if "lossless" in queue.offers:
-        return f"{queue} pauses the ports that send to it before it has to drop."
+        return f"{queue} pauses upstream ports instead of dropping packets."
     if "credits" in queue.offers:
         return f"{queue} grants upstream ports credit for its free buffer: it never drops."
     limit = queue.settings.get("limit")
@@ -135,7 +135,7 @@ def no_trim(run: Run) -> str | None:
         return UNKNOWN
     field, limit = queue.beginning("headers") if "headers" in queue.offers else ("", None)
     if limit:
-        return f"No request met a full switch port: {_fullest(run, limit)}{_against(field, limit)}."
+        return f"No request arrived at a full switch port: {_fullest(run, limit)}{_against(field, limit)}."
     if "trimming" not in queue.offers:
         return f"Only queues that offer trimming trim; {queue} of this run does not offer it."
     field, limit = queue.beginning("trimming")
@@ -158,8 +158,8 @@ def no_mark(run: Run) -> str | None:
     if entries and not any(entry["ecn_capable"] for entry in entries):
         names = ", ".join(sorted({entry["transport"] for entry in entries}))
         return (
-            f"No transport of the run is ECN-capable as it is set ({names}), and {queue} marks only packets that are. "
-            "The reference of transports has the settings that make them so."
+            f"No transport of the run is ECN-capable with its settings ({names}), and {queue} marks only ECN-capable "
+            "packets. The reference of transports has the settings that change this."
         )
     field, threshold = queue.beginning("ecn")
     limit = queue.settings.get("limit")
@@ -180,7 +180,7 @@ def no_retransmission(run: Run) -> str | None:
     if run.counters["retransmissions"]:
         return None
     if once := _sent_once(run):
-        return f"{once} sends each packet once, whatever becomes of it."
+        return f"{once} sends each packet once and retransmits none."
     return (
         _nothing_lost(run)
         or "What was lost were no data packets, or the run ended before they were sent again."
@@ -196,8 +196,8 @@ def no_timeout(run: Run) -> str | None:
     if reason := _nothing_lost(run):
         return reason
     if run.counters["unfinished_flows"]:
-        return "No timer had expired when the run ended; flows that are unfinished may have been waiting for one."
-    return "Every loss was noticed and repaired before a timer expired."
+        return "No timer had expired when the run ended; unfinished flows may have had one pending."
+    return "Every lost packet was retransmitted before a timer expired."
 
 
 def no_reordering(run: Run) -> str | None:
@@ -207,7 +207,7 @@ def no_reordering(run: Run) -> str | None:
     entries = _entries(run)
     if entries and all(entry["one_path"] for entry in entries):
         return "All packets of a flow took the same path, and no queue let one overtake another."
-    return "Packets of a flow never met queues so different that one overtook another."
+    return "The queues on the paths of a flow never differed by enough for one packet to overtake another."
 
 
 def no_deadline(run: Run) -> str | None:
@@ -230,7 +230,7 @@ def no_fault(run: Run) -> str | None:
     """Why the network was whole."""
     if run.faults:
         return None
-    return "The scenario plans none; [[faults.events]] does."
+    return "The scenario has no [[faults.events]]."
 
 
 def no_link_used(run: Run) -> str | None:
@@ -256,7 +256,7 @@ def no_samples(run: Run) -> str | None:
     tier = next(iter(run.links["tier"]), "edge-host")
     entry = next((entry.get("name") for entry in run.summary["traffic"]), "*")
     return (
-        "The scenario does not ask for samples. These lines do:\n"
+        "The scenario takes no samples. These lines add them:\n"
         f'[observe.samples]\nevery = "10us"\nlinks = ["{tier}"]\nflows = ["{entry}"]'
     )
 
@@ -280,7 +280,7 @@ def no_histograms(run: Run) -> str | None:
         if run.histograms.height:
             return None
         return "The run ended before anything could be counted."
-    return 'The scenario does not ask for histograms. These lines do:\n[observe.histograms]\nevery = "1us"'
+    return 'The scenario records no histograms. These lines add them:\n[observe.histograms]\nevery = "1us"'
 
 
 def no_values(run: Run, metric: str) -> str | None:
@@ -292,7 +292,7 @@ def no_values(run: Run, metric: str) -> str | None:
         return None
     if metric == "server_ps":
         return "Every packet went on the wire at the instant at which it was made."
-    return "No port held a packet when it was looked at." if metric == "queue_bytes" else "No packet arrived."
+    return "No port held a packet at a sample." if metric == "queue_bytes" else "No packet arrived."
 
 
 # What may be zero, in the order of the report's table of losses.
@@ -356,8 +356,8 @@ def missing_time_ps(run: Run) -> tuple[int | None, int | None]:
 def _remedy(run: Run) -> str:
     if run.status == "limit":
         return {
-            "memory": "Raise run.memory_limit, or ask for less traffic.",
-            "work": "Raise run.work_limit, or ask for less traffic.",
+            "memory": "Raise run.memory_limit, or reduce the traffic.",
+            "work": "Raise run.work_limit, or reduce the traffic.",
             "flows": "Draw fewer flows.",
         }.get(run.limit, "Raise run.until.")
     return "Let it run longer." if run.status == "interrupted" else ""

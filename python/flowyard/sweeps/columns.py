@@ -37,7 +37,7 @@ METRIC: Definitions = {
         ("packet_hops", "packets", "Packets across links."),
         ("wall_s", "s", "What the run took."),
         ("cpu_s", "s", "Processor time of the run."),
-        ("packets_sent", "packets", "Data packets that all flows sent, repeats included."),
+        ("packets_sent", "packets", "Data packets that all flows sent, retransmissions included."),
         *(
             (f"{name}_per_packet", "", f"`{name}` over `packets_sent`: a packet may be marked at several ports.")
             for name in OF_PACKETS

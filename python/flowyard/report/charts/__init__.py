@@ -250,6 +250,7 @@ def log_axis(
         formatType=format_type,
         values=log_ticks(low, high),
         labelOverlap="greedy",
+        labelSeparation=6 if channel is alt.X else 0,
         domain=channel is alt.X,
         ticks=channel is alt.X,
     )

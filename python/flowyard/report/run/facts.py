@@ -125,7 +125,7 @@ def facts(runs: Sequence["Run"]) -> list[Fact]:
         ),
         row("Limits", "Limits of the run, and flows left out of summaries.", _limits),
         row(
-            "Flows asked for",
+            "Traffic digest",
             "Digest of sources, destinations, sizes and starts: runs with the same one carried the "
             "same traffic.",
             lambda run: Cell(str(run.summary.get("traffic_digest", text.NONE))[:12]),

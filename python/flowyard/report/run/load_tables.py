@@ -62,14 +62,14 @@ def window(runs: Sequence[Run]) -> list[Fact]:
     rows = [
         row("Measuring window", "Results are of flows that start in it, and of links meanwhile.", _window),
         row(
-            "Warm-up asked for",
+            "Warm-up by the rule",
             "Time that an empty network needs for a steady state at the offered load. The window begins earlier where "
             "that would cost too much.",
             lambda _, own: Words(text.duration(own["wanted_ps"])),
         ),
         row(
-            "Arrivals behind it",
-            "Flows go on to arrive until those that are measured have ended, so that these meet the load until then.",
+            "Arrivals after it",
+            "New flows continue to arrive until all measured flows have ended, so that these meet the full load.",
             _drain,
         ),
         row("Links to hosts", "Shares of their rate, over the measuring window.", _to_hosts),

@@ -116,15 +116,15 @@ def _time(runs: Sequence[Run]) -> str:
         span = f"{span} to {text.duration(ends[-1])}"
     windows = {run.window_ps for run in runs if run.has_window}
     if not windows:
-        measured = "measured as a whole"
+        measured = "measured: the whole run"
     elif len(windows) == 1:
         start, end = (text.duration(time) for time in next(iter(windows)))
-        measured = f"measured are flows that start from {start} to {end}"
+        measured = f"measured: flows that start from {start} to {end}"
     else:
-        measured = "measured are flows that start in each run's window"
+        measured = "measured: flows that start in the window of each run"
     seeds = _listed([run.summary["seed"] for run in runs])
     replicas = _listed([run.summary["replica"] for run in runs])
-    return f"{span} simulated, {measured}; seed {seeds}, replica {replicas}"
+    return f"{span} simulated; {measured}; seed {seeds}, replica {replicas}"
 
 
 def _listed(values: Sequence[Any]) -> str:

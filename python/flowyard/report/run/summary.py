@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from flowyard.results import Result
 
 SHOWN = ("p50", "p95", "p99")
-# Below tables with intervals.
+# Below tables with intervals, and below those without any.
 LEGEND = "[low, high]: 95 % interval; - for an end: too few flows, or too short a run"
+NO_INTERVALS = "no 95 % intervals: too few flows, or too short a run"
+UNKNOWN = "[-, -]"
 COMPLETION = (
     *("flows", "completed"),
     *(f"FCT {name} us" for name in SHOWN),
@@ -32,7 +34,7 @@ def tell(result: "Result", folder: Path) -> None:
     show(summary_table(result, title=str(result.summary["scenario"].get("name") or folder.name)))
     if (sizes := sizes_table(result)) is not None:
         show(sizes)
-    print(LEGEND)
+    print(legend(result))
     lines = why_unfinished(result)
     if (reason := why_nothing(result)) and reason not in lines:
         print(f"no completion times: {reason}")
@@ -40,6 +42,15 @@ def tell(result: "Result", folder: Path) -> None:
     for line in lines:
         folding.say(line)
     print(f"results in {folder}")
+
+
+def legend(result: "Result") -> str:
+    """The sentence on intervals below the tables of a run."""
+    kinds = [
+        (interval, name) for interval in (_fct_interval, _slowdown_interval) for name in ("mean", *SHOWN)
+    ]
+    known = any(interval(row, name) != UNKNOWN for row in completion(result) for interval, name in kinds)
+    return LEGEND if known else NO_INTERVALS
 
 
 def summary_table(result: "Result", title: str) -> TextTable:
@@ -56,11 +67,11 @@ def summary_table(result: "Result", title: str) -> TextTable:
         ("simulated", f"{result.summary['end_ps'] / 1e9:.3f} ms in {counters['wall_s']:.2f} s"),
         ("flows completed", f"{total['completed']:,} of {total['flows']:,}"),
         *(
-            (f"FCT {name}", f"{_fct(total, name)} {_fct_interval(total, name)} us")
+            (f"FCT {name}", " ".join([_fct(total, name), *_known(_fct_interval(total, name)), "us"]))
             for name in ("mean", *SHOWN)
         ),
         *(
-            (f"slowdown {name}", f"{_slowdown(total, name)} {_slowdown_interval(total, name)}")
+            (f"slowdown {name}", " ".join([_slowdown(total, name), *_known(_slowdown_interval(total, name))]))
             for name in ("mean", *SHOWN)
         ),
         *loads.lines(result.summary),
@@ -218,6 +229,11 @@ def _fct(row: Mapping[str, Any], name: str) -> str:
 
 def _fct_interval(row: Mapping[str, Any], name: str) -> str:
     return f"[{_number(row[f'fct_{name}_low_ps'], 1e6)}, {_number(row[f'fct_{name}_high_ps'], 1e6)}]"
+
+
+def _known(interval: str) -> list[str]:
+    """An interval if one of its ends is known."""
+    return [] if interval == UNKNOWN else [interval]
 
 
 def _slowdown(row: Mapping[str, Any], name: str) -> str:
