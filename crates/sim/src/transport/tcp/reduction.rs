@@ -37,15 +37,22 @@ impl Reduction {
         una >= self.until
     }
 
-    /// The window after an acknowledgement of `acked` bytes that leaves `flight` in flight. Segments have `mss` bytes.
-    pub fn on_ack(&mut self, acked: u64, flight: u64, mss: u64) -> u64 {
+    /// It goes on while data sent before byte `until` is acknowledged: a loss is found.
+    pub fn extend(&mut self, until: u64) {
+        self.until = until;
+    }
+
+    /// The window after an acknowledgement of `acked` bytes that leaves `flight` in flight. Segments have `mss` bytes; one
+    /// more may go to make up for losses, if this acknowledgement shows that the repair gets on (`safe`: new data is
+    /// acknowledged, and no further loss is found).
+    pub fn on_ack(&mut self, acked: u64, flight: u64, mss: u64, safe: bool) -> u64 {
         self.delivered += acked;
         let room = if flight > self.goal {
-            (self.delivered * self.goal).div_ceil(self.flight).saturating_sub(self.sent)
+            (self.delivered * self.goal).div_ceil(self.flight.max(1)).saturating_sub(self.sent)
         } else {
             // More data has left the network than intended: up to a segment beyond the acknowledged bytes
-            // makes up for it.
-            let behind = self.delivered.saturating_sub(self.sent).max(acked) + mss;
+            // makes up for it (RFC 9937: slow-start or conservative reduction bound).
+            let behind = self.delivered.saturating_sub(self.sent).max(acked) + if safe { mss } else { 0 };
             behind.min(self.goal - flight)
         };
         // The first acknowledgement lets a whole segment go, as in Linux and ns-3.
@@ -69,7 +76,7 @@ mod tests {
         let (mut una, mut next) = (0, flight * mss);
         let mut sends = |_| {
             una += mss;
-            let window = reduction.on_ack(mss, next - una, mss);
+            let window = reduction.on_ack(mss, next - una, mss, true);
             let mut sent = 0;
             while next + mss <= una + window {
                 next += mss;
@@ -97,11 +104,11 @@ mod tests {
     #[test]
     fn what_is_in_flight_comes_up_to_the_goal() {
         let mut reduction = Reduction::new(10_000, 8_000, 10_000);
-        assert_eq!(reduction.on_ack(6_000, 4_000, 1_000), 8_000);
+        assert_eq!(reduction.on_ack(6_000, 4_000, 1_000, true), 8_000);
         let mut reduction = Reduction::new(10_000, 8_000, 10_000);
-        assert_eq!(reduction.on_ack(1_000, 3_000, 1_000), 5_000);
+        assert_eq!(reduction.on_ack(1_000, 3_000, 1_000, true), 5_000);
         reduction.on_send(2_000);
-        assert_eq!(reduction.on_ack(1_000, 4_000, 1_000), 6_000);
+        assert_eq!(reduction.on_ack(1_000, 4_000, 1_000, true), 6_000);
         assert!(!reduction.is_over(9_999) && reduction.is_over(10_000));
     }
 }
