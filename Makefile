@@ -111,7 +111,7 @@ bench-instructions: ## Count the engine's instructions per packet-hop; needs val
 
 bench-peers: setup ## Compare results and speed with ns-3, which apt-get installs (Debian, Ubuntu); PEERS="recovery" for some; PEER_HTSIM=checkout for htsim, too; KERNEL=1: with Linux' TCP instead, as root
 ifdef KERNEL
-	$(BIN)/python benches/peers/kernel/main.py --kernel
+	$(BIN)/python benches/peers/kernel/kernel_table.py --kernel
 else
 	$(BIN)/python benches/peers/ns3/main.py $(PEERS)
 endif

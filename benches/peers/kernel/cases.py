@@ -64,8 +64,8 @@ def sawtooth(wire: Wire, outcome: Outcome) -> float:  # noqa: ARG001
     """Mean time between reductions of the window, from 10 s on."""
     window = outcome.windows[round(10 / EVERY_S) :]
     falls: list[int] = []
-    # A reduction over a round trip is several samples, and recovery without SACK inflates the window meanwhile: the next
-    # fall is looked for ten samples later, from the largest window since then.
+    # A reduction over a round trip is several samples, and recovery without SACK inflates the window meanwhile: the
+    # next fall is looked for ten samples later, from the largest window since then.
     top = 0.0
     for at, after in enumerate(window):
         if falls and at - falls[-1] < 10:

@@ -1,7 +1,7 @@
 """The kernel's side: two network namespaces, the emulator between them, and Linux' own TCP.
 
-Needs root, /dev/net/tun, iproute2 and a C compiler. Namespaces and processes go when a run ends, however it ends. Senders
-are in one namespace, the receiver in the other; all share one clock.
+Needs root, /dev/net/tun, iproute2 and a C compiler. Namespaces and processes go when a run ends, however it ends.
+Senders are in one namespace, the receiver in the other; all share one clock.
 """
 
 import ctypes
@@ -40,7 +40,7 @@ def missing() -> str:
         return "it needs Linux"
     if os.geteuid() != 0:
         return "it needs root, for network namespaces"
-    if not os.path.exists("/dev/net/tun"):
+    if not Path("/dev/net/tun").exists():
         return "it needs /dev/net/tun"
     tools = [tool for tool in ("ip", "cc") if shutil.which(tool) is None]
     return f"it needs {' and '.join(tools)}" if tools else ""
@@ -168,7 +168,9 @@ class Traffic:
         self.result.timeouts = timeouts()
         return self.result
 
-    def connect(self, send: Callable[[socket.socket], None] | None = None) -> tuple[socket.socket, socket.socket]:
+    def connect(
+        self, send: Callable[[socket.socket], None] | None = None
+    ) -> tuple[socket.socket, socket.socket]:
         """A connection: the sender's socket, which sends as soon as it is open, and the receiver's."""
         sender = socket_in(SPACES[0])
         sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self.control.encode())
@@ -231,7 +233,10 @@ class Traffic:
         for _ in range(self.wire.rounds):
             for _, receiver in pairs:
                 receiver.sendall(b"?")
-            readers = [threading.Thread(target=self.read, args=(receiver, self.wire.size), daemon=True) for _, receiver in pairs]
+            readers = [
+                threading.Thread(target=self.read, args=(receiver, self.wire.size), daemon=True)
+                for _, receiver in pairs
+            ]
             for reader in readers:
                 reader.start()
             for reader in readers:
@@ -252,4 +257,3 @@ def send_forever(sender: socket.socket) -> None:
             sender.sendall(bytes(1 << 20))
     except OSError:
         sender.close()
-

@@ -130,4 +130,3 @@ pub enum Growth {
     /// is made; RFC 5681, 3.1, recommends to count so in congestion avoidance).
     Segments,
 }
-

@@ -18,15 +18,15 @@ mod preset;
 mod quick_acks;
 pub mod receiver;
 pub mod reduction;
-pub mod sender;
-mod settings;
 #[cfg(test)]
 mod selective_tests;
+pub mod sender;
+mod settings;
 pub mod slow_start;
 
-use self::receiver::{DELAYED_ACK, Receiver};
 pub use self::choices::{Duplicates, Floor, Growth, Halves, IdleRestart, Repair};
 pub use self::preset::Preset;
+use self::receiver::{DELAYED_ACK, Receiver};
 use self::sender::{PACE, PROBE, RETRANSMIT, Sender};
 pub use self::settings::Tcp;
 use super::audit_ranges;

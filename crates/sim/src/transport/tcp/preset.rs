@@ -232,7 +232,10 @@ mod tests {
         assert_eq!(linux.slow_start(), SlowStart::Hystart);
         let plain = tcp(json!({}));
         assert_eq!((plain.sack(), plain.congestion().name()), (false, "newreno"));
-        assert_eq!(tcp(json!({ "preset": "linux", "congestion": { "newreno": {} } })).slow_start(), SlowStart::Standard);
+        assert_eq!(
+            tcp(json!({ "preset": "linux", "congestion": { "newreno": {} } })).slow_start(),
+            SlowStart::Standard
+        );
     }
 
     /// The kernel's alpha comes with the preset, unless CUBIC's own field gives another.

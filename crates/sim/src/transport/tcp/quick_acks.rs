@@ -59,7 +59,12 @@ mod tests {
     use crate::units::Bytes;
 
     fn config(receive_window: u64) -> Tcp {
-        Tcp { quick_acks: Some(16), mss: Bytes(1000), receive_window: Bytes(receive_window), ..Tcp::default() }
+        Tcp {
+            quick_acks: Some(16),
+            mss: Bytes(1000),
+            receive_window: Bytes(receive_window),
+            ..Tcp::default()
+        }
     }
 
     /// Segments each millisecond from that one on of which each is acknowledged at once, before the first that is not.

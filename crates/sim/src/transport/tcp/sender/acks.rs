@@ -154,7 +154,8 @@ impl Sender {
             self.window.flight = flight;
             if self.in_proportion {
                 let goal = std::mem::replace(&mut self.window.cwnd, before);
-                self.reduction = Some(Reduction::new(flight, goal, self.next_seq));
+                let make = if self.by_segments { Reduction::by_segments } else { Reduction::new };
+                self.reduction = Some(make(flight, goal, self.next_seq));
             }
         }
         answer.grow

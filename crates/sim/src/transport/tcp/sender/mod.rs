@@ -13,15 +13,15 @@ mod undo;
 
 use std::collections::VecDeque;
 
+use self::probe::Probe;
+use self::rack::Rack;
+use self::scoreboard::Scoreboard;
+use self::undo::Undo;
 use super::congestion::{self, Cause, CongestionEvent, Control, Progress, Window};
 use super::ecn::Heard;
 use super::reduction::Reduction;
 use super::slow_start::Watch;
 use super::{Duplicates, Halves, Repair, Tcp, kind};
-use self::probe::Probe;
-use self::rack::Rack;
-use self::scoreboard::Scoreboard;
-use self::undo::Undo;
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Timer, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
@@ -62,6 +62,8 @@ pub struct Sender {
     /// The reduction for marks in progress, if reductions take a round trip.
     reduction: Option<Reduction>,
     in_proportion: bool,
+    /// Whether these go by whole segments (`Repair::Proportional`).
+    by_segments: bool,
     /// The first segment behind the latest window of which something has been acknowledged.
     answered: u32,
     dupacks: u32,
@@ -151,6 +153,7 @@ impl Sender {
             reduction: None,
             in_proportion: config.congestion().reduces_in_proportion()
                 || config.repair() == Repair::Proportional,
+            by_segments: config.repair() == Repair::Proportional,
             answered: 0,
             dupacks: 0,
             recovering: false,
@@ -389,7 +392,12 @@ impl Sender {
     fn choose(&mut self, source: &mut impl Source) -> Option<Choice> {
         if self.repair {
             self.repair = false;
-            return Some(Choice { number: self.una, seq: self.una_seq, segment: self.segments[0], again: true });
+            return Some(Choice {
+                number: self.una,
+                seq: self.una_seq,
+                segment: self.segments[0],
+                again: true,
+            });
         }
         if self.next < self.end {
             let (number, seq) = (self.next, self.next_seq);
@@ -416,5 +424,4 @@ impl Sender {
         (self.next, self.next_seq) = (self.end, self.end_seq);
         Some(Choice { number, seq, segment, again: false })
     }
-
 }

@@ -409,7 +409,11 @@ mod tests {
         assert_eq!((newly, next), (0, Some(ms(12))));
         let (newly, next) = board.lose_by_time(&rack, ms(2), ms(12));
         assert_eq!((newly, next), (1_000, Some(Time::from_us(12_001))));
-        assert_eq!(board.lose_by_time(&rack, ms(2), Time::from_us(12_001)), (1_000, None), "3 was sent later");
+        assert_eq!(
+            board.lose_by_time(&rack, ms(2), Time::from_us(12_001)),
+            (1_000, None),
+            "3 was sent later"
+        );
         board.send_again(0, ms(13));
         board.send_again(1, ms(14));
         let latest = sack(&mut board, &[(1, 3)]).latest.expect("segment 1");

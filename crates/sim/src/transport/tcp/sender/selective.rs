@@ -140,7 +140,7 @@ impl Sender {
             self.window.flight = self.let_go(source);
             self.on_congestion_event(Cause::FastRetransmit { dupacks: 0 }, source, now);
             if config.repair() == Repair::Proportional {
-                self.reduction = Some(Reduction::new(flight, self.window.cwnd, self.end_seq));
+                self.reduction = Some(Reduction::by_segments(flight, self.window.cwnd, self.end_seq));
             }
         }
         self.recovering = true;
@@ -150,7 +150,13 @@ impl Sender {
     }
 
     /// The timer for losses that time shows has expired.
-    pub(super) fn on_loss_time(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) {
+    pub(super) fn on_loss_time(
+        &mut self,
+        id: ConnId,
+        config: &Tcp,
+        source: &impl Source,
+        cx: &mut impl Host,
+    ) {
         self.window.flight = self.board.pipe();
         let newly_lost = self.find_losses(id, config, cx);
         if newly_lost > 0 && !self.recovering && !self.repairs {

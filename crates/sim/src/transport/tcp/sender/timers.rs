@@ -5,8 +5,8 @@ use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::Host;
 use crate::ids::ConnId;
 use crate::transport::source::Source;
-use crate::transport::tcp::choices::{Floor, IdleRestart};
 use crate::transport::tcp::Tcp;
+use crate::transport::tcp::choices::{Floor, IdleRestart};
 use crate::transport::tcp::congestion::Cause;
 use crate::units::Time;
 

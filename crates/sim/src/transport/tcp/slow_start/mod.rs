@@ -38,7 +38,7 @@ impl SlowStart {
     }
 }
 
-/// What has been seen of the round trips of one connection's slow start.
+/// Round trips that one connection's slow start has seen.
 #[derive(Clone, Copy, Debug)]
 pub enum Watch {
     Standard,

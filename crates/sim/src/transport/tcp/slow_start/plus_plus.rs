@@ -28,14 +28,7 @@ pub struct PlusPlus {
 
 impl Default for PlusPlus {
     fn default() -> Self {
-        PlusPlus {
-            over: false,
-            end: 0,
-            last_least: Time::NEVER,
-            least: Time::NEVER,
-            samples: 0,
-            css: None,
-        }
+        PlusPlus { over: false, end: 0, last_least: Time::NEVER, least: Time::NEVER, samples: 0, css: None }
     }
 }
 
