@@ -110,8 +110,12 @@ bench: setup ## Measure speed and memory against the targets; writes docs/benchm
 bench-instructions: ## Count the engine's instructions per packet-hop; needs valgrind
 	$(PYTHON) tools/count_instructions.py
 
-bench-peers: setup ## Compare results and speed with ns-3, which apt-get installs (Debian, Ubuntu); PEERS="recovery" for some; PEER_HTSIM=checkout for htsim, too
+bench-peers: setup ## Compare results and speed with ns-3, which apt-get installs (Debian, Ubuntu); PEERS="recovery" for some; PEER_HTSIM=checkout for htsim, too; KERNEL=1: with Linux' TCP instead, as root
+ifdef KERNEL
+	$(BIN)/python benches/peers/kernel/kernel_table.py --kernel
+else
 	$(BIN)/python benches/peers/ns3/main.py $(PEERS)
+endif
 ifdef PEER_HTSIM
 	$(BIN)/python benches/peers/htsim/pairs.py $(PEER_HTSIM)
 endif

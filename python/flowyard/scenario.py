@@ -104,9 +104,11 @@ __all__ = [
     "Faults",
     "Fbw",
     "Fixed",
+    "Floor",
     "FlowOrder",
     "Flowtune",
     "FlowtuneRates",
+    "FriendlyAlpha",
     "FrontBack",
     "FullAck",
     "GoBackN",
@@ -225,6 +227,7 @@ __all__ = [
     "Relay",
     "Remaining",
     "Reno",
+    "Repair",
     "RepeatOrder",
     "Reply",
     "Reported",
@@ -242,6 +245,7 @@ __all__ = [
     "SingleSwitch",
     "Sinkhorn",
     "Sizes",
+    "SlowStart",
     "Sources",
     "SourcesHosts",
     "SourcesNotIn",
@@ -1405,31 +1409,25 @@ class Bimodal(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewReno(Model):
-    """NewReno: a partial acknowledgement repairs the next hole without leaving recovery (RFC 6582)."""
-
-    _tag = "newreno"
-
-    impatient: bool = True
-    """Restart the retransmission timer on the first partial acknowledgement only ("impatient", RFC 6582,
-    section 4) rather than on each of them ("slow but steady").
-    """
-
-    full_ack: FullAck = "flight"
-    """The window after recovery."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Tcp(Model):
     """TCP. Every difference to RFCs and other simulators is a field; the preset sets the timers."""
 
     _tag = "tcp"
 
     preset: Preset = "internet"
-    """Preset of the timers that are not given: `rto_min`, `rto_initial` and `delayed_ack_timeout`."""
+    """Preset of the fields that are not given: of timers or, as "linux", of all in which a Linux kernel
+    differs.
+    """
 
-    congestion: Congestion = NewReno()
-    """Reaction of the window to acknowledgements and losses."""
+    congestion: Congestion | None = None
+    """Reaction of the window to acknowledgements and losses. Absent: NewReno; under the preset "linux"
+    CUBIC.
+    """
+
+    slow_start: SlowStart | None = None
+    """The end of slow start before a loss. Absent: "standard"; under the preset "linux" with CUBIC
+    "hystart".
+    """
 
     mss: str = "1460B"
     """Payload of a full segment. A size, such as "64KiB", at least 1B, at most 65000B."""
@@ -1477,25 +1475,36 @@ class Tcp(Model):
     """
 
     delayed_ack_timeout: str | None = None
-    """Longest delay of an acknowledgement. Absent: 40 ms (Linux) under the preset "internet", 500 us under
-    "datacentre". A time, such as "10us", at least 1ns, at most 10s.
+    """Longest delay of an acknowledgement. Absent: 40 ms (Linux), 500 us under the preset "datacentre". A
+    time, such as "10us", at least 1ns, at most 10s.
     """
 
     ack_first_segment: bool = True
     """Acknowledge the first data segment of a connection at once."""
 
-    ack_last_segment: bool = True
-    """Acknowledge the last data segment of a flow at once, as a receiver does that finds FIN on it."""
+    ack_last_segment: bool | None = None
+    """Acknowledge the last data segment of a flow at once, as a receiver does that finds FIN on it.
+    Absent: true; under the preset "linux" false.
+    """
+
+    quick_acks: int | None = None
+    """Segments that the receiver acknowledges one by one, without delay, at the start, after a pause
+    longer than `rto_min`, and after a duplicate; two after a mark (Linux). Absent: 0; under the preset
+    "linux" 16. At most 1000.
+    """
 
     rto_min: str | None = None
-    """Shortest retransmission timeout (RFC 6298: 1 s). Absent: 200 ms (Linux and ns-3) under the preset
-    "internet", 5 ms under "datacentre". A time, such as "10us", at least 1ns, at most 100s.
+    """Shortest retransmission timeout (RFC 6298: 1 s). Absent: 200 ms (Linux and ns-3), 5 ms under the
+    preset "datacentre". A time, such as "10us", at least 1ns, at most 100s.
     """
 
     rto_initial: str | None = None
-    """Retransmission timeout before the first round-trip sample. Absent: 1 s (RFC 6298) under the preset
-    "internet", 5 ms under "datacentre". A time, such as "10us", at least 1ns, at most 100s.
+    """Retransmission timeout before the first round-trip sample. Absent: 1 s (RFC 6298), 5 ms under the
+    preset "datacentre". A time, such as "10us", at least 1ns, at most 100s.
     """
+
+    rto_floor: Floor | None = None
+    """The quantity that `rto_min` bounds. Absent: "timeout"; under the preset "linux" "variation"."""
 
     rto_max: str = "60s"
     """Longest retransmission timeout. A time, such as "10us", at least 1ns, at most 1000s."""
@@ -1503,13 +1512,51 @@ class Tcp(Model):
     rto_granularity: str = "0ps"
     """Clock granularity G of RFC 6298. A time, such as "10us", at most 10s."""
 
-    timestamps: bool = False
+    timestamps: bool | None = None
     """Take a round-trip sample from every acknowledgement (RFC 7323) rather than from one segment per
-    round trip.
+    round trip. Absent: false; under the preset "linux" true.
     """
 
-    loss_halves: Halves = "flight"
-    """The quantity that a loss halves."""
+    sack: bool | None = None
+    """Selective acknowledgements (RFC 2018): the sender keeps a scoreboard, counts the bytes in flight,
+    and retransmits only missing segments (RFC 6675). Absent: false; under the preset "linux" true.
+    """
+
+    dsack: bool | None = None
+    """Report of segments that arrive twice, in the first SACK block (RFC 2883). It needs `sack`. Absent:
+    false; under the preset "linux" true.
+    """
+
+    rack: bool | None = None
+    """Detection of losses by time (RACK, RFC 8985): a segment is lost when one sent sufficiently later has
+    arrived, also a retransmitted one. It needs `sack`; false: by the number of SACKed segments behind
+    it (RFC 6675). Absent: false; under the preset "linux" true.
+    """
+
+    tail_loss_probe: bool | None = None
+    """A probe, two round trips after the last acknowledgement, for losses at the end of the data (TLP, RFC
+    8985). It needs `sack`. Absent: false; under the preset "linux" true.
+    """
+
+    undo: bool | None = None
+    """A reduction whose retransmissions prove to be needless, by the echoed time of the original segment
+    (RFC 3522, RFC 4015; Linux), is taken back. It needs `sack`. Absent: false; under the preset "linux"
+    true.
+    """
+
+    repair: Repair | None = None
+    """The way in which the window comes down to the threshold. Absent: "at-once"; under the preset "linux"
+    "proportional". Under dctcp and d2tcp their `proportional_reduction` is for marks.
+    """
+
+    growth_in_repair: bool | None = None
+    """Growth of the window after a timeout, until all data sent before it is acknowledged, also by
+    acknowledgements that echo a mark (Linux): the echo goes on because retransmissions carry no CWR.
+    Absent: false; under the preset "linux" true.
+    """
+
+    loss_halves: Halves | None = None
+    """The quantity that a loss halves. Absent: "flight"; under the preset "linux" "window"."""
 
     duplicates: Duplicates = "inflate"
     """Meaning of a duplicate acknowledgement in a recovery, and under `limited_transmit` before it."""
@@ -1519,17 +1566,21 @@ class Tcp(Model):
     At least 1, at most 1000.
     """
 
-    growth: Growth = "acks"
-    """The unit by which acknowledgements let the window grow."""
-
-    window_validation: bool = False
-    """Let the window grow only while the window limits the flow (Linux, after RFC 7661), and not the
-    host's link or the receive window. By default each acknowledgement lets it grow (RFC 5681, htsim).
+    growth: Growth | None = None
+    """The unit by which acknowledgements let the window grow. Absent: "acks"; under the preset "linux"
+    "segments".
     """
 
-    idle_restart: IdleRestart | bool = "none"
-    """The window after an idle time longer than the retransmission timeout: by default it is kept. A truth
-    value is read as well: true is "initial-window", false "none".
+    window_validation: bool | None = None
+    """Let the window grow only while the window limits the flow (Linux, after RFC 7661), and not the
+    host's link or the receive window. Absent: false, each acknowledgement lets it grow (RFC 5681,
+    htsim); under the preset "linux" true.
+    """
+
+    idle_restart: IdleRestart | bool | None = None
+    """The window after an idle time longer than the retransmission timeout. A truth value is read as well:
+    true is "initial-window", false "none". Absent: "none", it is kept; under the preset "linux" "halve-
+    to-initial".
     """
 
     ecn: bool = False
@@ -1553,6 +1604,21 @@ class Reno(Model):
     """Reno: slow start, congestion avoidance, fast retransmit, fast recovery (RFC 5681)."""
 
     _tag = "reno"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewReno(Model):
+    """NewReno: a partial acknowledgement repairs the next hole without leaving recovery (RFC 6582)."""
+
+    _tag = "newreno"
+
+    impatient: bool = True
+    """Restart the retransmission timer on the first partial acknowledgement only ("impatient", RFC 6582,
+    section 4) rather than on each of them ("slow but steady").
+    """
+
+    full_ack: FullAck = "flight"
+    """The window after recovery."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1646,6 +1712,17 @@ class Cubic(Model):
     reno_friendly: bool = True
     """Whether the window is at least that of Reno with the same beta (RFC 9438, 4.3). In a data centre,
     where a round trip takes microseconds, this decides alone.
+    """
+
+    friendly_alpha: FriendlyAlpha | None = None
+    """Growth of Reno's window once it is back at the maximum before the reduction. Absent: "rfc"; under
+    TCP's preset "linux" "constant".
+    """
+
+    first_growth: float | None = None
+    """Share of the window by which it grows in a round trip at least, as long as there has been no
+    reduction, and none since a timeout: Linux has 0.05, RFC 9438 none. Absent: 0; under TCP's preset
+    "linux" 0.05. At most 1.
     """
 
     max_target: float = 1.5
@@ -4707,8 +4784,8 @@ Interpolation = Literal["linear", "step"]
 # When the packets of an open-loop flow leave.
 Pace = PaceRate | PacePoisson | Literal["line-rate"]
 
-# Preset of a TCP's timers that are not given.
-Preset = Literal["internet", "datacentre"]
+# Preset of a TCP's fields that are not given.
+Preset = Literal["internet", "datacentre", "linux"]
 
 # Reaction of the congestion window to acknowledgements and losses.
 Congestion = (
@@ -4731,6 +4808,18 @@ Echo = Literal["until-reduced", "exact", "exact-at-once", "each-segment"]
 # The windows of data that end with a reduction.
 Reduce = Literal["marked", "all"]
 
+# Growth of Reno's window as CUBIC computes it, in segments a round trip, with beta = 0.7.
+FriendlyAlpha = Literal["rfc", "constant"]
+
+# End of slow start before a loss.
+SlowStart = Literal["standard", "hystart", "hystart-plus-plus"]
+
+# The quantity that `rto_min` bounds from below.
+Floor = Literal["timeout", "variation"]
+
+# The way in which the window comes down to the threshold.
+Repair = Literal["at-once", "proportional"]
+
 # The quantity that a loss halves.
 Halves = Literal["flight", "queued", "pipe", "window"]
 
@@ -4742,7 +4831,7 @@ Duplicates = Literal["inflate", "sacks"]
 Growth = Literal["acks", "whole-acks", "bytes", "segments"]
 
 # The window after an idle time longer than the retransmission timeout.
-IdleRestart = Literal["none", "initial-window", "halve"]
+IdleRestart = Literal["none", "initial-window", "halve", "halve-to-initial"]
 
 # Which of a packet's bytes decides its class.
 TagBy = Literal["first", "last"]

@@ -126,10 +126,10 @@ fn for_flows<'s>(
     };
     let idle = [(idle, kept, "kept connections, which have pauses")];
     let mut found = unread(path, name, transport, Unread::among(idle));
-    if let Congestion::D2tcp(_) = tcp.congestion {
+    if let Congestion::D2tcp(_) = tcp.congestion() {
         let exponents = ["min_exponent", "max_exponent", "late_exponent"];
         let exponents = Unread::among(exponents.map(|field| (field, due, deadlines)));
-        found.extend(unread(&format!("{path}.{name}.{congestion}"), "d2tcp", &tcp.congestion, exponents));
+        found.extend(unread(&format!("{path}.{name}.{congestion}"), "d2tcp", tcp.congestion(), exponents));
     }
     found
 }

@@ -207,7 +207,7 @@ fn every_member_is_covered() {
             let transport = entry.transport.as_ref().expect("resolved");
             note("transport", transport.name());
             if let Transport::Tcp(tcp) = transport {
-                note("congestion control", tcp.congestion.name());
+                note("congestion control", tcp.congestion().name());
             }
             let routing = entry.routing.as_ref().expect("resolved");
             note("balancer", routing.balancer.as_ref().expect("resolved").name());

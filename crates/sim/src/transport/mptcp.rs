@@ -66,7 +66,7 @@ impl OverTcp for Mptcp {
             send_buffer: self.send_buffer,
             reinject: self.reinject,
             partition: InOrder {}.into(),
-            tcp: self.tcp.clone(),
+            tcp: self.tcp.resolved(),
         }
     }
 

@@ -80,7 +80,7 @@ impl OverTcp for ParallelTcp {
             send_buffer: self.send_buffer,
             reinject: false,
             partition: self.partition.clone(),
-            tcp: self.tcp.clone(),
+            tcp: self.tcp.resolved(),
         }
     }
 

@@ -25,7 +25,7 @@ use super::audit_ranges;
 use super::delivery::Delivery;
 use super::reassembly::Record;
 use super::tcp::receiver::{DELAYED_ACK, Receiver};
-use super::tcp::sender::{PACE, RETRANSMIT, Sender};
+use super::tcp::sender::{PACE, PROBE, RETRANSMIT, Sender};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
@@ -240,7 +240,7 @@ impl<R: Record> Endpoint for Model<R> {
         let completes = incoming.receive(flow, header.ack as u32, header.len, last, cx).completes;
         // With the last byte all subflows acknowledge the data they have, as TCP does, and later arrivals at
         // once.
-        if incoming.is_complete() && (config.ack_last_segment || !completes) {
+        if incoming.is_complete() && (config.ack_last_segment() || !completes) {
             let kept = cx.conn(whole).flow == FlowId::NONE;
             for &(_, id) in &*self.accepted.at(whole, cx) {
                 // One that has closed may have left its slot to another flow's.
@@ -326,6 +326,11 @@ impl<R: Record> Endpoint for Model<R> {
                 let config = &self.configs.of(conn).tcp;
                 let share = self.outgoing.at(conn.parent, cx).share(conn.subflow);
                 self.senders.at(id, cx).on_pace(id, config, &share, cx);
+            }
+            (Owner::Sender(_), PROBE) => {
+                let config = &self.configs.of(conn).tcp;
+                let share = self.outgoing.at(conn.parent, cx).share(conn.subflow);
+                self.senders.at(id, cx).on_probe(id, config, &share, cx);
             }
             (Owner::Receiver(_), DELAYED_ACK) => {
                 let config = &self.configs.of(conn).tcp;

@@ -1,14 +1,19 @@
 //! Fields of TCP that are allowed and probably not meant: see [`crate::advice`].
 
-use super::Tcp;
+use super::congestion::Congestion;
+use super::{Halves, Tcp};
 use crate::advice::{Advice, NEARLY, size, span};
 use crate::derived::Longest;
 use crate::units::{Bytes, Time};
 
 /// Advice for each connection, whose fields are at that path.
 pub(super) fn advice(path: &str, tcp: &Tcp, longest: &Longest) -> Vec<Advice> {
-    let found =
-        [receive_window(path, tcp, longest), delayed_ack(path, tcp), initial_timeout(path, tcp, longest)];
+    let found = [
+        receive_window(path, tcp, longest),
+        delayed_ack(path, tcp),
+        initial_timeout(path, tcp, longest),
+        halved_flight(path, tcp),
+    ];
     found.into_iter().flatten().collect()
 }
 
@@ -41,6 +46,20 @@ fn delayed_ack(path: &str, tcp: &Tcp) -> Option<Advice> {
             span(rto)
         ),
         write: format!("{path}.delayed_ack_timeout = \"{}\"", Time((rto.0 / 2).max(1_000))),
+    })
+}
+
+/// CUBIC without SACK that takes its share of something else than the window: after a long recovery the bytes in flight
+/// include all that the receiver holds. Of the default, RFC 5681's FlightSize, nothing is said.
+fn halved_flight(path: &str, tcp: &Tcp) -> Option<Advice> {
+    let cubic = matches!(tcp.congestion(), Congestion::Cubic(_));
+    let enlarged = matches!(tcp.loss_halves(), Halves::Queued | Halves::Pipe);
+    (cubic && enlarged && !tcp.sack()).then(|| Advice {
+        path: format!("{path}.loss_halves"),
+        message: "the bytes in flight after a long recovery include all that the receiver already has: the next loss \
+                  leaves CUBIC 0.7 of them, often thousands of segments"
+            .into(),
+        write: format!("{path}.loss_halves = \"window\""),
     })
 }
 
@@ -94,6 +113,19 @@ mod tests {
         assert_eq!(delayed_ack("t", &tcp(json!({"rto_min": "1ms", "delayed_ack": 1}))), None);
         assert_eq!(delayed_ack("t", &tcp(json!({"preset": "datacentre"}))), None);
         assert_eq!(delayed_ack("t", &Tcp::default()), None);
+    }
+
+    #[test]
+    fn cubic_without_sack_halves_its_window() {
+        let of = |more: serde_json::Value| {
+            let mut fields = json!({ "congestion": { "cubic": {} }, "loss_halves": "queued" });
+            fields.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+            halved_flight("t", &tcp(fields)).map(|advice| advice.write)
+        };
+        assert_eq!(of(json!({})), Some("t.loss_halves = \"window\"".into()));
+        assert_eq!(of(json!({ "sack": true })), None);
+        assert_eq!(of(json!({ "loss_halves": "window" })), None);
+        assert_eq!(of(json!({ "congestion": { "newreno": {} } })), None);
     }
 
     #[test]

@@ -2,22 +2,33 @@
 //!
 //! A source (`transport/source.rs`) gives the bytes to send, `sender` and `receiver` move them reliably (handshake,
 //! acknowledgements, retransmission, timers), `congestion` limits the bytes in flight, `reduction` spreads a reduction over
-//! a round trip, `ecn` carries marks back. `settings` has the fields.
+//! a round trip, `slow_start` ends slow start early, `ecn` carries marks back, `blocks` the ranges that have arrived,
+//! `quick_acks` says which acknowledgements are not delayed. `settings` has the fields, `preset` their values by preset.
 //!
 //! Sources: RFC 5681 (congestion control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042 (limited transmit), RFC 3168
-//! (ECN), RFC 8257 (DCTCP), RFC 9438 (CUBIC), RFC 9937 (proportional rate reduction).
+//! (ECN), RFC 8257 (DCTCP), RFC 9438 (CUBIC), RFC 9937 (proportional rate reduction), RFC 2018, RFC 2883 and RFC 6675
+//! (SACK), RFC 8985 (RACK-TLP), RFC 9406 (HyStart++).
 
 mod advice;
+mod blocks;
+mod choices;
 pub mod congestion;
 pub mod ecn;
+mod preset;
+mod quick_acks;
 pub mod receiver;
 pub mod reduction;
+#[cfg(test)]
+mod selective_tests;
 pub mod sender;
 mod settings;
+pub mod slow_start;
 
+pub use self::choices::{Duplicates, Floor, Growth, Halves, IdleRestart, Repair};
+pub use self::preset::Preset;
 use self::receiver::{DELAYED_ACK, Receiver};
-use self::sender::{PACE, RETRANSMIT, Sender};
-pub use self::settings::{Duplicates, Growth, Halves, IdleRestart, Preset, Tcp};
+use self::sender::{PACE, PROBE, RETRANSMIT, Sender};
+pub use self::settings::Tcp;
 use super::audit_ranges;
 use super::source::Messages;
 use crate::engine::contract::conn::Conn;
@@ -41,11 +52,13 @@ mod kind {
     pub const ECE: u8 = 0x40;
     /// Of data: Congestion Window Reduced, the sender has received the echo.
     pub const CWR: u8 = 0x80;
+    /// Of an acknowledgement: its record has SACK blocks.
+    pub const SACK: u8 = 0x20;
 
-    /// The kind without the bits for ECN.
+    /// The kind without these bits.
     #[inline]
     pub fn plain(kind: u8) -> u8 {
-        kind & !(ECE | CWR)
+        kind & !(ECE | CWR | SACK)
     }
 }
 
@@ -58,6 +71,7 @@ pub struct Model {
 
 impl Model {
     pub(super) fn new(configs: Configs<Tcp>) -> Model {
+        let configs = configs.map(|config| config.resolved());
         Model { configs, senders: Ends::default(), receivers: Ends::default() }
     }
 }
@@ -127,6 +141,10 @@ impl Endpoint for Model {
             (Owner::Sender(id), PACE) => {
                 let (sender, source) = self.senders.at(id, cx);
                 sender.on_pace(id, self.configs.of(cx.conn(id)), source, cx);
+            }
+            (Owner::Sender(id), PROBE) => {
+                let (sender, source) = self.senders.at(id, cx);
+                sender.on_probe(id, self.configs.of(cx.conn(id)), source, cx);
             }
             _ => unreachable!("TCP has no other timers"),
         }
@@ -277,7 +295,7 @@ mod tests {
             handshake: false,
             initial_window: Derived::Given(10),
             delayed_ack: 1,
-            congestion: D2tcp { dctcp, ..D2tcp::default() }.into(),
+            congestion: Some(D2tcp { dctcp, ..D2tcp::default() }.into()),
             ..Tcp::default()
         };
         let mut host = FakeHost::pair(10_000);

@@ -1,6 +1,8 @@
 //! The receiving end of a connection: it delivers segments, and acknowledges them at once or delayed.
 
+use super::blocks::{Blocks, option_bytes};
 use super::ecn::Marks;
+use super::quick_acks::QuickAcks;
 use super::{Tcp, kind};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Timer};
@@ -24,6 +26,9 @@ pub struct Receiver {
     latest: ConnId,
     timer: Timer,
     marks: Marks,
+    /// Segments behind a gap, with SACK.
+    blocks: Blocks,
+    quick: QuickAcks,
 }
 
 impl Default for Receiver {
@@ -35,6 +40,8 @@ impl Default for Receiver {
             latest: ConnId::NONE,
             timer: Timer::default(),
             marks: Marks::default(),
+            blocks: Blocks::default(),
+            quick: QuickAcks::default(),
         }
     }
 }
@@ -72,11 +79,16 @@ impl Receiver {
         if self.unacknowledged == 1 {
             self.echo = packet.created_at;
         }
+        if config.sack() {
+            self.note_place(arrival, number, config);
+        }
+        let quick = config.quick_acks() > 0 && self.is_quick(arrival, packet, config, cx.now());
         let at_once = arrival != Arrival::InOrder
             || self.unacknowledged >= config.segments_per_ack()
             || (first && config.ack_first_segment)
-            || (kind == kind::LAST && config.ack_last_segment)
-            || heard.at_once;
+            || (kind == kind::LAST && config.ack_last_segment())
+            || heard.at_once
+            || quick;
         if at_once {
             self.acknowledge(flow, config, cx);
         } else if !self.timer.is_set() {
@@ -85,17 +97,45 @@ impl Receiver {
         }
     }
 
+    /// Takes note of a segment for SACK blocks.
+    fn note_place(&mut self, arrival: Arrival, number: u32, config: &Tcp) {
+        match arrival {
+            Arrival::InOrder => {}
+            Arrival::OutOfOrder => self.blocks.insert(number),
+            Arrival::FilledGap => self.blocks.advance(self.delivery.next()),
+            Arrival::Duplicate if config.dsack() => self.blocks.note_duplicate(number),
+            Arrival::Duplicate => {}
+        }
+    }
+
+    /// Whether the acknowledgement of a segment is a quick one. One that reports a reduced window (CWR) may come from a
+    /// window of one segment.
+    fn is_quick(&mut self, arrival: Arrival, packet: &Packet, config: &Tcp, now: Time) -> bool {
+        if arrival == Arrival::Duplicate {
+            self.quick.on_duplicate(config);
+        }
+        if self.marks.echoes && packet.has(flag::CE) {
+            self.quick.on_mark(config);
+        }
+        self.quick.on_segment(now, config) || packet.header.kind & kind::CWR != 0
+    }
+
     fn acknowledge(&mut self, flow: ConnId, config: &Tcp, cx: &mut impl Host) {
         self.unacknowledged = 0;
         self.timer.clear();
+        self.quick.on_sent();
+        let most = if config.timestamps() { 3 } else { 4 };
+        let blocks = if config.sack() { self.blocks.report(most, cx.record()) } else { 0 };
+        let echo = if self.marks.echoes { kind::ECE } else { 0 };
+        let sack = if blocks > 0 { kind::SACK } else { 0 };
         let header = Header {
-            kind: if self.marks.echoes { kind::ACK | kind::ECE } else { kind::ACK },
+            kind: kind::ACK | echo | sack,
             number: self.delivery.next(),
             seq: self.echo.0,
             ack: self.delivery.in_order(),
             ..Header::default()
         };
-        cx.send_to_sender(flow, config.ack_bytes(), header);
+        cx.send_to_sender(flow, config.ack_bytes() + option_bytes(blocks), header);
     }
 
     /// Sends the delayed acknowledgement.

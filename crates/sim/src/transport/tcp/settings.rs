@@ -1,11 +1,16 @@
 //! TCP's fields, their defaults, and the values that the check, records and captures take from them.
 
-use schemars::{JsonSchema, Schema};
-use serde::{Deserialize, Deserializer, Serialize};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::congestion::{Congestion, Window};
+use super::choices::{
+    Duplicates, Floor, Growth, Halves, IdleRestart, Repair, or_truth_value, word_or_truth_value,
+};
+use super::congestion::Congestion;
 use super::ecn::Echo;
+use super::preset::Preset;
+use super::slow_start::SlowStart;
 use super::{advice, kind};
 use crate::advice::{Advice, Unread};
 use crate::derived::{Derived, Environment, Longest, Values};
@@ -24,10 +29,14 @@ use crate::units::{Bytes, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tcp {
-    /// Preset of the timers that are not given: `rto_min`, `rto_initial` and `delayed_ack_timeout`.
+    /// Preset of the fields that are not given: of timers or, as "linux", of all in which a Linux kernel differs.
     pub preset: Preset,
-    /// Reaction of the window to acknowledgements and losses.
-    pub congestion: Congestion,
+    /// Reaction of the window to acknowledgements and losses. Absent: NewReno; under the preset "linux" CUBIC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<Congestion>,
+    /// The end of slow start before a loss. Absent: "standard"; under the preset "linux" with CUBIC "hystart".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_start: Option<SlowStart>,
     /// Payload of a full segment.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
     pub mss: Bytes,
@@ -63,50 +72,95 @@ pub struct Tcp {
     /// any case.
     #[schemars(range(min = 1, max = 1000))]
     pub delayed_ack: u32,
-    /// Longest delay of an acknowledgement. Absent: 40 ms (Linux) under the preset "internet", 500 us under
-    /// "datacentre".
+    /// Longest delay of an acknowledgement. Absent: 40 ms (Linux), 500 us under the preset "datacentre".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "10s"))]
     pub delayed_ack_timeout: Option<Time>,
     /// Acknowledge the first data segment of a connection at once.
     pub ack_first_segment: bool,
-    /// Acknowledge the last data segment of a flow at once, as a receiver does that finds FIN on it.
-    pub ack_last_segment: bool,
-    /// Shortest retransmission timeout (RFC 6298: 1 s). Absent: 200 ms (Linux and ns-3) under the preset "internet", 5 ms
-    /// under "datacentre".
+    /// Acknowledge the last data segment of a flow at once, as a receiver does that finds FIN on it. Absent: true; under
+    /// the preset "linux" false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_last_segment: Option<bool>,
+    /// Segments that the receiver acknowledges one by one, without delay, at the start, after a pause longer than
+    /// `rto_min`, and after a duplicate; two after a mark (Linux). Absent: 0; under the preset "linux" 16.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1000))]
+    pub quick_acks: Option<u32>,
+    /// Shortest retransmission timeout (RFC 6298: 1 s). Absent: 200 ms (Linux and ns-3), 5 ms under the preset
+    /// "datacentre".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
     pub rto_min: Option<Time>,
-    /// Retransmission timeout before the first round-trip sample. Absent: 1 s (RFC 6298) under the preset "internet", 5 ms
-    /// under "datacentre".
+    /// Retransmission timeout before the first round-trip sample. Absent: 1 s (RFC 6298), 5 ms under the preset
+    /// "datacentre".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
     pub rto_initial: Option<Time>,
+    /// The quantity that `rto_min` bounds. Absent: "timeout"; under the preset "linux" "variation".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rto_floor: Option<Floor>,
     /// Longest retransmission timeout.
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1000s"))]
     pub rto_max: Time,
     /// Clock granularity G of RFC 6298.
     #[schemars(extend("x-maximum" = "10s"))]
     pub rto_granularity: Time,
-    /// Take a round-trip sample from every acknowledgement (RFC 7323) rather than from one segment per round trip.
-    pub timestamps: bool,
-    /// The quantity that a loss halves.
-    pub loss_halves: Halves,
+    /// Take a round-trip sample from every acknowledgement (RFC 7323) rather than from one segment per round trip. Absent:
+    /// false; under the preset "linux" true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
+    /// Selective acknowledgements (RFC 2018): the sender keeps a scoreboard, counts the bytes in flight, and retransmits
+    /// only missing segments (RFC 6675). Absent: false; under the preset "linux" true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack: Option<bool>,
+    /// Report of segments that arrive twice, in the first SACK block (RFC 2883). It needs `sack`. Absent: false; under the
+    /// preset "linux" true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dsack: Option<bool>,
+    /// Detection of losses by time (RACK, RFC 8985): a segment is lost when one sent sufficiently later has arrived, also
+    /// a retransmitted one. It needs `sack`; false: by the number of SACKed segments behind it (RFC 6675). Absent: false;
+    /// under the preset "linux" true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rack: Option<bool>,
+    /// A probe, two round trips after the last acknowledgement, for losses at the end of the data (TLP, RFC 8985). It
+    /// needs `sack`. Absent: false; under the preset "linux" true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tail_loss_probe: Option<bool>,
+    /// A reduction whose retransmissions prove to be needless, by the echoed time of the original segment (RFC 3522, RFC
+    /// 4015; Linux), is taken back. It needs `sack`. Absent: false; under the preset "linux" true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo: Option<bool>,
+    /// The way in which the window comes down to the threshold. Absent: "at-once"; under the preset "linux"
+    /// "proportional". Under dctcp and d2tcp their `proportional_reduction` is for marks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repair: Option<Repair>,
+    /// Growth of the window after a timeout, until all data sent before it is acknowledged, also by acknowledgements that
+    /// echo a mark (Linux): the echo goes on because retransmissions carry no CWR. Absent: false; under the preset "linux"
+    /// true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth_in_repair: Option<bool>,
+    /// The quantity that a loss halves. Absent: "flight"; under the preset "linux" "window".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_halves: Option<Halves>,
     /// Meaning of a duplicate acknowledgement in a recovery, and under `limited_transmit` before it.
     pub duplicates: Duplicates,
     /// Lower bound of the slow-start threshold after a loss, in segments (RFC 5681: 2; htsim's MPTCP: 1).
     #[schemars(range(min = 1, max = 1000))]
     pub min_ssthresh: u32,
-    /// The unit by which acknowledgements let the window grow.
-    pub growth: Growth,
+    /// The unit by which acknowledgements let the window grow. Absent: "acks"; under the preset "linux" "segments".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth: Option<Growth>,
     /// Let the window grow only while the window limits the flow (Linux, after RFC 7661), and not the host's
-    /// link or the receive window. By default each acknowledgement lets it grow (RFC 5681, htsim).
-    pub window_validation: bool,
-    /// The window after an idle time longer than the retransmission timeout: by default it is kept. A truth
-    /// value is read as well: true is "initial-window", false "none".
-    #[serde(deserialize_with = "word_or_truth_value")]
+    /// link or the receive window. Absent: false, each acknowledgement lets it grow (RFC 5681, htsim); under the preset
+    /// "linux" true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_validation: Option<bool>,
+    /// The window after an idle time longer than the retransmission timeout. A truth value is read as well: true is
+    /// "initial-window", false "none". Absent: "none", it is kept; under the preset "linux" "halve-to-initial".
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "word_or_truth_value")]
     #[schemars(transform = or_truth_value)]
-    pub idle_restart: IdleRestart,
+    pub idle_restart: Option<IdleRestart>,
     /// Send ECN-capable packets, and take a mark for a loss (RFC 3168). Under dctcp and d2tcp, whose packets
     /// are ECN-capable in any case, this has no further effect.
     pub ecn: bool,
@@ -119,122 +173,12 @@ pub struct Tcp {
     pub tagging: Option<Tagging>,
 }
 
-/// Preset of a TCP's timers that are not given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Preset {
-    /// Hosts of the Internet: 200 ms, 1 s before the first sample, acknowledgements delayed by at most 40 ms (RFC 6298, Linux).
-    Internet,
-    /// Hosts of a data centre, with round trips far below a millisecond: 5 ms, before the first sample, too,
-    /// and acknowledgements delayed by at most 500 us. Between the 10 ms of DCTCP's paper (section 4) and the
-    /// 1 ms and less of Vasudevan et al., SIGCOMM 2009, who also recommend a delayed ACK well below the
-    /// timeout.
-    Datacentre,
-}
-
-/// The quantity that a loss halves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Halves {
-    /// The bytes sent and not yet acknowledged (RFC 5681's FlightSize). Bytes that wait for the host's link
-    /// have not been sent.
-    Flight,
-    /// The bytes that the window has released, sent or not: FlightSize of a host whose TCP hands them to a
-    /// queue below it (Linux).
-    Queued,
-    /// The same less a segment, whose arrival the last duplicate acknowledgement has reported (ns-3).
-    Pipe,
-    /// The congestion window (htsim, ns-2).
-    Window,
-}
-
-/// Meanings of a duplicate acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Duplicates {
-    /// A segment that has left the network: the window is larger by one until the recovery ends (RFC 5681, RFC 6582).
-    Inflate,
-    /// A SACK of the first segment behind the missing one that has none yet: it is not in flight, also after the recovery.
-    /// If it turns out to be missing, it goes again, and the guess passes on to the next one (ns-3 without SACK). Where
-    /// packets overtake each other, far more than the window stays in flight.
-    Sacks,
-}
-
-/// The window after an idle time longer than the retransmission timeout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum IdleRestart {
-    /// It is kept.
-    #[default]
-    None,
-    /// It is no larger than the initial window (RFC 5681 and RFC 9293 by reference to it, section 4.1).
-    InitialWindow,
-    /// It is halved for each timeout that has passed, down to a segment, and the slow-start threshold is at
-    /// least three quarters of the earlier window (RFC 2861, section 3.2).
-    Halve,
-}
-
-impl IdleRestart {
-    /// The window after so many timeouts of silence; `initial` is that of a new connection.
-    pub(super) fn apply(self, window: &mut Window, initial: u64, timeouts: u64) {
-        match self {
-            IdleRestart::None => {}
-            IdleRestart::InitialWindow => window.cwnd = window.cwnd.min(initial),
-            IdleRestart::Halve => {
-                window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3 + window.cwnd % 4 * 3 / 4);
-                for _ in 0..timeouts.min(64) {
-                    window.cwnd = (window.usable() / 2).max(window.mss);
-                }
-            }
-        }
-    }
-}
-
-/// Reads the field's earlier form, before it had more than two values.
-fn word_or_truth_value<'de, D: Deserializer<'de>>(source: D) -> Result<IdleRestart, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Said {
-        Truth(bool),
-        Word(IdleRestart),
-    }
-    Ok(match Said::deserialize(source)? {
-        Said::Truth(true) => IdleRestart::InitialWindow,
-        Said::Truth(false) => IdleRestart::None,
-        Said::Word(word) => word,
-    })
-}
-
-/// The schema of such a field: its own, or a truth value.
-fn or_truth_value(schema: &mut Schema) {
-    if let Some(word) = schema.remove("$ref") {
-        schema.insert("anyOf".into(), json!([{ "$ref": word }, { "type": "boolean" }]));
-    }
-}
-
-/// The unit by which acknowledgements let the window grow: by a segment for each in slow start and by a
-/// segment for a window of them afterwards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Growth {
-    /// Each acknowledgement, whatever it acknowledges (RFC 5681, equations 2 and 3; ns-3): half as fast with delayed ones.
-    Acks,
-    /// The same, but in slow start by a whole segment even if it acknowledges less, as one of a short last segment does (RFC
-    /// 2001; ns-3 up to 3.14 at least).
-    WholeAcks,
-    /// The bytes that it acknowledges, in slow start at most two segments of them (RFC 3465; htsim and Linux count, too).
-    Bytes,
-    /// The bytes that it acknowledges, in slow start all of them up to the threshold; afterwards by a whole segment for the
-    /// whole segments of a window, counted since the last reduction (Linux, and ns-3's TcpLinuxReno, of which its TcpDctcp
-    /// is made; RFC 5681, 3.1, recommends to count so in congestion avoidance).
-    Segments,
-}
-
 impl Default for Tcp {
     fn default() -> Self {
         Tcp {
             preset: Preset::Internet,
-            congestion: Congestion::NewReno(Default::default()),
+            congestion: None,
+            slow_start: None,
             mss: Bytes(1460),
             header_bytes: Bytes(40),
             ack_bytes: None,
@@ -248,18 +192,27 @@ impl Default for Tcp {
             delayed_ack: 2,
             delayed_ack_timeout: None,
             ack_first_segment: true,
-            ack_last_segment: true,
+            ack_last_segment: None,
+            quick_acks: None,
             rto_min: None,
             rto_initial: None,
+            rto_floor: None,
             rto_max: Time(60_000_000_000_000),
             rto_granularity: Time::ZERO,
-            timestamps: false,
-            loss_halves: Halves::Flight,
+            timestamps: None,
+            sack: None,
+            dsack: None,
+            rack: None,
+            tail_loss_probe: None,
+            undo: None,
+            repair: None,
+            growth_in_repair: None,
+            loss_halves: None,
             duplicates: Duplicates::Inflate,
             min_ssthresh: 2,
-            growth: Growth::Acks,
-            window_validation: false,
-            idle_restart: IdleRestart::None,
+            growth: None,
+            window_validation: None,
+            idle_restart: None,
             ecn: false,
             ecn_retransmissions: false,
             tagging: None,
@@ -293,11 +246,12 @@ impl Settings for Tcp {
     fn needs(&self) -> Needs {
         let marks = self.echo().map(|_| Feature::Ecn);
         let classes = self.tagging.as_ref().map(|_| Feature::Classes);
-        Needs { features: marks.into_iter().chain(classes).collect(), ..Needs::default() }
+        let features = marks.into_iter().chain(classes).collect();
+        Needs { features, records: self.sack(), ..Needs::default() }
     }
 
     fn bind(&mut self, prototypes: &Prototypes) -> bool {
-        let Congestion::PythonControl(own) = &mut self.congestion else { return false };
+        let Some(Congestion::PythonControl(own)) = &mut self.congestion else { return false };
         own.bind(&prototypes.controls);
         true
     }
@@ -321,17 +275,24 @@ impl Settings for Tcp {
             problems.push(Problem::new("receive_window", why));
         }
         problems.extend(within("tagging", self.tagging.iter().flat_map(Tagging::problems)));
-        let control = format!("congestion.{}", self.congestion.name());
-        problems.extend(within(control, self.congestion.problems()));
+        let control = format!("congestion.{}", self.congestion().name());
+        problems.extend(within(control, self.congestion().problems()));
         problems
     }
 
     fn unread(&self) -> Vec<Unread> {
-        let own_marks = self.congestion.echo().is_some();
+        let own_marks = self.congestion().echo().is_some();
+        let sack = self.sack();
         Unread::among([
             ("delayed_ack_timeout", self.delayed_ack > 1, "delayed_ack = 2"),
             ("ecn", !own_marks, "a congestion control that hears no marks by itself"),
             ("ecn_retransmissions", self.echo().is_some(), "ecn = true"),
+            ("dsack", sack, "sack = true"),
+            ("rack", sack, "sack = true"),
+            ("tail_loss_probe", sack, "sack = true"),
+            ("undo", sack, "sack = true"),
+            ("duplicates", !sack, "sack = false"),
+            ("limited_transmit", !sack, "sack = false"),
         ])
     }
 
@@ -350,11 +311,7 @@ impl Settings for Tcp {
     }
 
     fn preset(&self) -> Values {
-        vec![
-            ("delayed_ack_timeout".into(), json!(self.delayed_ack_timeout())),
-            ("rto_min".into(), json!(self.rto_min())),
-            ("rto_initial".into(), json!(self.rto_initial())),
-        ]
+        self.preset_values()
     }
 
     /// A connection's first sequence number is 0, its SYN takes one; the window has the largest value of the
@@ -396,35 +353,10 @@ impl Tcp {
         self.initial_window.or(WINDOW_LEAST)
     }
 
-    /// The value, or that of the preset in microseconds.
-    fn or_preset(&self, value: Option<Time>, internet: u64, datacentre: u64) -> Time {
-        value.unwrap_or_else(|| {
-            Time::from_us(match self.preset {
-                Preset::Internet => internet,
-                Preset::Datacentre => datacentre,
-            })
-        })
-    }
-
-    /// How long an acknowledgement is held back at most.
-    pub fn delayed_ack_timeout(&self) -> Time {
-        self.or_preset(self.delayed_ack_timeout, 40_000, 500)
-    }
-
     /// Full segments to an acknowledgement at most.
     #[inline]
     pub fn segments_per_ack(&self) -> u32 {
-        if self.congestion.acknowledges_each_segment() { 1 } else { self.delayed_ack }
-    }
-
-    /// Shortest retransmission timeout.
-    pub fn rto_min(&self) -> Time {
-        self.or_preset(self.rto_min, 200_000, 5_000)
-    }
-
-    /// Retransmission timeout before the first round-trip sample.
-    pub fn rto_initial(&self) -> Time {
-        self.or_preset(self.rto_initial, 1_000_000, 5_000)
+        if self.congestion().acknowledges_each_segment() { 1 } else { self.delayed_ack }
     }
 
     /// Bytes of a segment with payload on the wire besides that.
@@ -439,6 +371,6 @@ impl Tcp {
 
     /// The way in which the receiver echoes marks, if data is ECN-capable.
     pub(super) fn echo(&self) -> Option<Echo> {
-        self.congestion.echo().or(self.ecn.then_some(Echo::UntilReduced))
+        self.congestion().echo().or(self.ecn.then_some(Echo::UntilReduced))
     }
 }

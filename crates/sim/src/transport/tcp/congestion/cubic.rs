@@ -10,8 +10,8 @@
 //! window is W_est (the Reno-friendly region). A reduction leaves beta of the window. t starts with congestion avoidance
 //! and stands still while something other than the window limits the flow (section 5.8).
 //!
-//! Slow start is RFC 5681's: HyStart++ (RFC 9406, section 4.10) is left out, and so is the answer to spurious
-//! losses (section 4.9). Fast recovery is NewReno's. The growth of (target - cwnd) / cwnd is for each
+//! Slow start and its end (section 4.10), the scoreboard and the answer to spurious losses (section 4.9) are TCP's: see
+//! `slow_start` and `sender`. Without SACK fast recovery is NewReno's. The growth of (target - cwnd) / cwnd is for each
 //! acknowledged segment, as in Linux, so that delayed acknowledgements do not slow it down; section 4.4 has
 //! it for each acknowledgement.
 
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::new_reno::{self, NewReno};
 use super::{Ack, Cause, CongestionEvent, Control, Recovery, Settings, Siblings, Step, Window};
+use crate::transport::tcp::preset::Preset;
 use crate::units::Time;
 
 /// CUBIC: a window that grows by the time since the last reduction, and not by round trips (RFC 9438).
@@ -38,6 +39,15 @@ pub struct Cubic {
     /// Whether the window is at least that of Reno with the same beta (RFC 9438, 4.3). In a data centre, where a round
     /// trip takes microseconds, this decides alone.
     pub reno_friendly: bool,
+    /// Growth of Reno's window once it is back at the maximum before the reduction. Absent: "rfc"; under TCP's preset
+    /// "linux" "constant".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub friendly_alpha: Option<FriendlyAlpha>,
+    /// Share of the window by which it grows in a round trip at least, as long as there has been no reduction, and none
+    /// since a timeout: Linux has 0.05, RFC 9438 none. Absent: 0; under TCP's preset "linux" 0.05.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1))]
+    pub first_growth: Option<f64>,
     /// Upper bound of the target as a multiple of the window (RFC 9438, 4.2: 1.5).
     #[schemars(range(min = 1, max = 100))]
     pub max_target: f64,
@@ -45,20 +55,44 @@ pub struct Cubic {
     pub losses: NewReno,
 }
 
+/// Growth of Reno's window as CUBIC computes it, in segments a round trip, with beta = 0.7.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FriendlyAlpha {
+    /// 0.53 up to the window before the reduction and 1 from there on (RFC 9438, 4.3).
+    Rfc,
+    /// 0.53 always, and the window comes up to Reno's whole segments by their distance for each window of acknowledged
+    /// segments, rather than at once (Linux; Ha, Rhee, Xu, 2008).
+    Constant,
+}
+
+impl Cubic {
+    /// The defaults.
+    pub const DEFAULT: Cubic = Cubic {
+        c: 0.4,
+        beta: 0.7,
+        fast_convergence: true,
+        reno_friendly: true,
+        friendly_alpha: None,
+        first_growth: None,
+        max_target: 1.5,
+        losses: NewReno::DEFAULT,
+    };
+}
+
 impl Default for Cubic {
     fn default() -> Self {
-        Cubic {
-            c: 0.4,
-            beta: 0.7,
-            fast_convergence: true,
-            reno_friendly: true,
-            max_target: 1.5,
-            losses: NewReno::default(),
-        }
+        Cubic::DEFAULT
     }
 }
 
-impl Settings for Cubic {}
+impl Settings for Cubic {
+    fn fill(&mut self, preset: Preset) {
+        let linux = preset == Preset::Linux;
+        self.friendly_alpha.get_or_insert(if linux { FriendlyAlpha::Constant } else { FriendlyAlpha::Rfc });
+        self.first_growth.get_or_insert(if linux { 0.05 } else { 0.0 });
+    }
+}
 
 /// The maxima of the window, and the stage of congestion avoidance. Windows are in segments.
 #[derive(Clone, Debug)]
@@ -66,6 +100,11 @@ pub struct Model {
     c: f64,
     beta: f64,
     alpha: f64,
+    /// Reno's growth beyond the window before the reduction.
+    alpha_beyond: f64,
+    /// Whether the window follows that of Reno by acknowledgements.
+    follows: bool,
+    first_growth: f64,
     fast_convergence: bool,
     reno_friendly: bool,
     max_target: f64,
@@ -90,14 +129,21 @@ struct Stage {
     /// The last acknowledgement, and whether something else than the window limited the flow then.
     last: Time,
     app_limited: bool,
+    /// Whether no reduction has set a maximum.
+    first: bool,
 }
 
 impl Model {
     pub(super) fn new(config: &Cubic) -> Model {
+        let alpha = 3.0 * (1.0 - config.beta) / (1.0 + config.beta);
+        let constant = config.friendly_alpha == Some(FriendlyAlpha::Constant);
         Model {
             c: config.c,
             beta: config.beta,
-            alpha: 3.0 * (1.0 - config.beta) / (1.0 + config.beta),
+            alpha,
+            alpha_beyond: if constant { alpha } else { 1.0 },
+            follows: constant,
+            first_growth: config.first_growth.unwrap_or(0.0),
             fast_convergence: config.fast_convergence,
             reno_friendly: config.reno_friendly,
             max_target: config.max_target,
@@ -111,9 +157,10 @@ impl Model {
 
     /// The stage that begins with a window of so many segments (equation 2).
     fn begin(&mut self, cwnd: f64, now: Time) -> Stage {
+        let first = self.w_max.is_none();
         let w_max = *self.w_max.get_or_insert(cwnd);
         let k = libm::cbrt((w_max - cwnd).max(0.0) / self.c);
-        Stage { start: now, k, w_max, w_est: cwnd, last: now, app_limited: false }
+        Stage { start: now, k, w_max, w_est: cwnd, last: now, app_limited: false, first }
     }
 
     /// W_cubic so many seconds after the stage has begun (equation 1).
@@ -136,13 +183,18 @@ impl Model {
         if ack.may_grow && !ack.app_limited {
             let (t, rtt) = ((ack.now - stage.start).seconds(), ack.smoothed_rtt.unwrap_or(ack.rtt).seconds());
             let acked = ack.acked as f64 / mss;
-            let alpha = if stage.w_est < self.cwnd_prior { self.alpha } else { 1.0 };
+            let alpha = if stage.w_est < self.cwnd_prior { self.alpha } else { self.alpha_beyond };
             stage.w_est += alpha * acked / cwnd;
-            let next = if self.reno_friendly && self.w_cubic(&stage, t) < stage.w_est {
+            let least = if stage.first { 1.0 + self.first_growth } else { 1.0 };
+            let target = self.w_cubic(&stage, t + rtt).clamp(least * cwnd, self.max_target * cwnd);
+            let cubic = cwnd + (target - cwnd) / cwnd * acked;
+            let next = if self.reno_friendly && self.follows {
+                let distance = libm::floor(stage.w_est) - libm::floor(cwnd);
+                cubic.max(cwnd + (distance / cwnd).min(self.max_target - 1.0) * acked)
+            } else if self.reno_friendly && self.w_cubic(&stage, t) < stage.w_est {
                 stage.w_est.max(cwnd)
             } else {
-                let target = self.w_cubic(&stage, t + rtt).clamp(cwnd, self.max_target * cwnd);
-                cwnd + (target - cwnd) / cwnd * acked
+                cubic
             };
             let bytes = next * mss;
             window.cwnd = bytes as u64;

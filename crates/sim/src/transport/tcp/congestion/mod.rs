@@ -10,7 +10,7 @@ use crate::register::{dispatch, register};
 use crate::transport::ack;
 use crate::transport::source::Messages;
 use crate::transport::tcp::ecn::Echo;
-use crate::transport::tcp::{Growth, Halves};
+use crate::transport::tcp::{Growth, Halves, Preset};
 use crate::units::{Rate, Time};
 
 /// One list: configuration and model of each congestion control.
@@ -80,6 +80,11 @@ pub trait Settings {
     /// Whether the receiver acknowledges each segment at once, whatever `delayed_ack` is.
     fn acknowledges_each_segment(&self) -> bool {
         false
+    }
+
+    /// Takes over values of TCP's preset where its own fields leave them to it.
+    fn fill(&mut self, preset: Preset) {
+        let _ = preset;
     }
 
     /// Whether a reduction for marks takes a round trip: see `transport/tcp/reduction.rs`.
@@ -371,7 +376,7 @@ pub trait Control {
 
 /// For the unit tests of several controls.
 #[cfg(test)]
-mod fixtures {
+pub mod fixtures {
     use super::*;
 
     /// A full segment.

@@ -26,9 +26,14 @@ pub enum FullAck {
     Ssthresh,
 }
 
+impl NewReno {
+    /// The defaults.
+    pub const DEFAULT: NewReno = NewReno { impatient: true, full_ack: FullAck::Flight };
+}
+
 impl Default for NewReno {
     fn default() -> Self {
-        NewReno { impatient: true, full_ack: FullAck::Flight }
+        NewReno::DEFAULT
     }
 }
 

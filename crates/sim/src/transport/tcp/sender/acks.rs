@@ -8,6 +8,7 @@ use crate::transport::ack;
 use crate::transport::source::Source;
 use crate::transport::tcp::congestion::{Ack, Cause, Control, Recovery, Siblings, Step};
 use crate::transport::tcp::reduction::Reduction;
+use crate::transport::tcp::slow_start::Watch;
 use crate::transport::tcp::{Duplicates, Halves, Tcp, kind};
 use crate::units::Time;
 
@@ -46,6 +47,9 @@ impl Sender {
     where
         S: Source + Siblings,
     {
+        if self.selective {
+            return self.on_selective_ack(id, packet, config, source, cx);
+        }
         let una = packet.header.ack;
         self.window.flight = self.next_seq - self.una_seq;
         if una > self.una_seq {
@@ -56,18 +60,18 @@ impl Sender {
             ack.smoothed_rtt = self.rtt.smoothed();
             ack.common.next = self.next_seq;
             let mut restart_timer = true;
-            let grows = !self.heard.listens || self.on_echo(&ack, source);
+            let grows = self.grows(&ack, config, source);
             if self.recovering {
                 restart_timer = self.on_recovery_ack(&ack, config);
             } else {
                 self.dupacks = 0;
                 if self.reduction.is_some() {
-                    self.go_on_reducing(ack.acked);
+                    self.go_on_reducing(ack.acked, self.next_seq - self.una_seq, true);
                 } else {
-                    ack.may_grow = grows && (!config.window_validation || self.window.limits());
-                    self.control.on_ack(&mut self.window, &ack, source);
+                    self.grow(&mut ack, grows, config, source);
                 }
             }
+            self.repairs &= self.una_seq < self.recover;
             if config.duplicates == Duplicates::Sacks {
                 self.correct_guesses(ack.acked);
             }
@@ -89,9 +93,32 @@ impl Sender {
         }
     }
 
+    /// Whether the window may grow by an acknowledgement, as far as its echo goes.
+    #[inline]
+    pub(super) fn grows(&mut self, ack: &Ack, config: &Tcp, source: &impl Source) -> bool {
+        !self.heard.listens || self.on_echo(ack, source) || self.repairs && config.growth_in_repair()
+    }
+
+    /// The window may grow by an acknowledgement of new data.
+    #[inline]
+    pub(super) fn grow<S: Source + Siblings>(
+        &mut self,
+        ack: &mut Ack,
+        grows: bool,
+        config: &Tcp,
+        source: &mut S,
+    ) {
+        ack.may_grow = grows && (!config.window_validation() || self.window.limits());
+        if !matches!(self.watch, Watch::Standard) && self.window.is_in_slow_start() {
+            let divisor = self.watch.on_ack(ack, &mut self.window);
+            ack.common.acked /= divisor;
+        }
+        self.control.on_ack(&mut self.window, ack, source);
+    }
+
     /// An acknowledgement as the congestion control sees it, of a connection that has not taken note of it yet.
     #[inline]
-    fn ack(&self, packet: &Packet, source: &impl Source, now: Time) -> Ack {
+    pub(super) fn ack(&self, packet: &Packet, source: &impl Source, now: Time) -> Ack {
         let at_hand = self.end_seq - self.una_seq + source.left();
         let common = ack::Ack {
             acked: packet.header.ack - self.una_seq,
@@ -127,25 +154,25 @@ impl Sender {
             self.window.flight = flight;
             if self.in_proportion {
                 let goal = std::mem::replace(&mut self.window.cwnd, before);
-                self.reduction = Some(Reduction::new(flight, goal, self.next_seq));
+                let make = if self.by_segments { Reduction::by_segments } else { Reduction::new };
+                self.reduction = Some(make(flight, goal, self.next_seq));
             }
         }
         answer.grow
     }
 
-    /// Bytes are acknowledged while the window is being reduced.
-    fn go_on_reducing(&mut self, acked: u64) {
+    /// Bytes are acknowledged while the window is being reduced, with so many in flight; `safe`: see [`Reduction`].
+    pub(super) fn go_on_reducing(&mut self, acked: u64, flight: u64, safe: bool) {
         let Some(reduction) = &mut self.reduction else { return };
         if reduction.is_over(self.una_seq) {
             self.end_reduction();
         } else {
-            let flight = self.next_seq - self.una_seq;
-            self.window.cwnd = reduction.on_ack(acked, flight, self.window.mss);
+            self.window.cwnd = reduction.on_ack(acked, flight, self.window.mss, safe);
         }
     }
 
     /// Segments before number `una`, up to sequence number `ack`, have arrived.
-    fn take_off_acknowledged(&mut self, una: u32, ack: u64) {
+    pub(super) fn take_off_acknowledged(&mut self, una: u32, ack: u64) {
         self.segments.drain(..(una - self.una) as usize);
         self.una = una;
         self.una_seq = ack;
@@ -160,8 +187,8 @@ impl Sender {
 
     /// Only a sample ends the back-off (RFC 6298, end of section 5): a retransmitted segment gives none
     /// without timestamps (Karn).
-    fn sample_round_trip(&mut self, packet: &Packet, config: &Tcp, cx: &impl Host) {
-        if config.timestamps {
+    pub(super) fn sample_round_trip(&mut self, packet: &Packet, config: &Tcp, cx: &impl Host) {
+        if config.timestamps() {
             self.rtt.sample(cx.now() - Time(packet.header.seq));
             self.backoff = 0;
         } else if let Some((number, sent)) = self.timed

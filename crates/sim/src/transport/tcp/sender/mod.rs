@@ -1,15 +1,27 @@
 //! The sending end of a connection: handshake, segments as window and source allow, retransmissions, timers.
 //!
-//! `acks` handles acknowledgements.
+//! `acks` handles acknowledgements, `selective` those of a connection with SACK, by `scoreboard` and `rack`; `probe` sends
+//! tail loss probes, `undo` takes needless reductions back, `timers` has the timers.
 
 mod acks;
+mod probe;
+mod rack;
+mod scoreboard;
+mod selective;
+mod timers;
+mod undo;
 
 use std::collections::VecDeque;
 
+use self::probe::Probe;
+use self::rack::Rack;
+use self::scoreboard::Scoreboard;
+use self::undo::Undo;
 use super::congestion::{self, Cause, CongestionEvent, Control, Progress, Window};
 use super::ecn::Heard;
 use super::reduction::Reduction;
-use super::{Duplicates, Halves, IdleRestart, Tcp, kind};
+use super::slow_start::Watch;
+use super::{Duplicates, Halves, Repair, Tcp, kind};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Timer, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
@@ -22,6 +34,8 @@ use crate::units::{Rate, Time};
 pub const RETRANSMIT: u8 = 0;
 /// The timer for the next segment, if the congestion control paces.
 pub const PACE: u8 = 2;
+/// The timer of a tail loss probe, or of a loss that time will show.
+pub const PROBE: u8 = 3;
 
 /// The sending end of a connection.
 ///
@@ -48,6 +62,8 @@ pub struct Sender {
     /// The reduction for marks in progress, if reductions take a round trip.
     reduction: Option<Reduction>,
     in_proportion: bool,
+    /// Whether these go by whole segments (`Repair::Proportional`).
+    by_segments: bool,
     /// The first segment behind the latest window of which something has been acknowledged.
     answered: u32,
     dupacks: u32,
@@ -74,6 +90,16 @@ pub struct Sender {
     timer: Timer,
     pace: Timer,
     heard: Heard,
+    /// The end of slow start by other signs than losses.
+    watch: Watch,
+    /// Whether a timeout has come, and not all data sent before it is acknowledged.
+    repairs: bool,
+    /// Whether the connection has SACK: then these are used.
+    selective: bool,
+    board: Scoreboard,
+    rack: Rack,
+    probe: Probe,
+    undo: Undo,
 }
 
 /// A range of the data in flight.
@@ -81,6 +107,15 @@ pub struct Sender {
 struct Segment {
     len: u32,
     last: bool,
+}
+
+/// A segment that is sent: its number and first byte, and whether it was sent before.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    number: u32,
+    seq: u64,
+    segment: Segment,
+    again: bool,
 }
 
 impl Default for Sender {
@@ -109,14 +144,16 @@ impl Sender {
                 flight: 0,
                 most: config.receive_window.0 as u32,
                 min_ssthresh: config.min_ssthresh as u16,
-                halves: config.loss_halves,
-                growth: config.growth,
+                halves: config.loss_halves(),
+                growth: config.growth(),
                 counted: 0,
                 after_timeout: false,
             },
-            control: config.congestion.model(),
+            control: config.congestion().model(),
             reduction: None,
-            in_proportion: config.congestion.reduces_in_proportion(),
+            in_proportion: config.congestion().reduces_in_proportion()
+                || config.repair() == Repair::Proportional,
+            by_segments: config.repair() == Repair::Proportional,
             answered: 0,
             dupacks: 0,
             recovering: false,
@@ -134,6 +171,13 @@ impl Sender {
             timer: Timer::default(),
             pace: Timer::default(),
             heard: Heard::new(config.echo().is_some()),
+            watch: config.slow_start().watch(),
+            repairs: false,
+            selective: config.sack(),
+            board: Scoreboard::default(),
+            rack: Rack::default(),
+            probe: Probe::default(),
+            undo: Undo::default(),
         }
     }
 
@@ -166,13 +210,16 @@ impl Sender {
     pub fn stop(&mut self) {
         self.timer.clear();
         self.pace.clear();
+        self.probe.stop();
     }
 
     /// Starts over for another connection, with the memory of the one before.
     pub fn reset(&mut self, config: &Tcp) {
         let mut segments = std::mem::take(&mut self.segments);
         segments.clear();
-        *self = Sender { segments, ..Sender::new(config) };
+        let mut board = std::mem::take(&mut self.board);
+        board.reset();
+        *self = Sender { segments, board, ..Sender::new(config) };
     }
 
     /// The connection opens with its first flow: a SYN, or data at once.
@@ -249,6 +296,9 @@ impl Sender {
     /// Whether it has something to send that its window has room for.
     #[inline(always)]
     pub fn may_send(&self, config: &Tcp, source: &impl Source) -> bool {
+        if self.selective {
+            return self.established && self.may_send_selectively(config, source);
+        }
         self.established && (self.repair || self.next_len(source).is_some_and(|len| self.fits(len, config)))
     }
 
@@ -290,30 +340,8 @@ impl Sender {
             return (None, false);
         }
         self.restart_after_idle(config, cx.now());
-        let (number, seq, segment, again);
-        if self.repair {
-            self.repair = false;
-            (number, seq, again) = (self.una, self.una_seq, true);
-            segment = self.segments[0];
-        } else if self.next < self.end {
-            (number, seq, again) = (self.next, self.next_seq, true);
-            segment = self.segments[(self.next - self.una) as usize];
-            self.next += 1;
-            self.next_seq += u64::from(segment.len);
-        } else {
-            let Next::Range { len, last, .. } = source.next(self.window.mss as u32) else {
-                return (None, false);
-            };
-            (number, seq, again) = (self.end, self.end_seq, false);
-            segment = Segment { len, last };
-            if self.next_seq + u64::from(len) > self.una_seq + self.window.cwnd {
-                self.limited += u64::from(len);
-            }
-            self.segments.push_back(segment);
-            self.end += 1;
-            self.end_seq += u64::from(len);
-            (self.next, self.next_seq) = (self.end, self.end_seq);
-        }
+        let choice = if self.selective { self.choose_missing(source, cx.now()) } else { self.choose(source) };
+        let Some(Choice { number, seq, segment, again }) = choice else { return (None, false) };
         let message = source.flow_at(number, seq, id);
         if again {
             self.timed = None;
@@ -327,19 +355,13 @@ impl Sender {
         cx.sender(message.flow).packets_sent += 1;
         self.last_sent = cx.now();
         self.last_len = segment.len;
-        if !self.timer.is_set() {
+        if !self.timer.is_set() || self.selective && again && number == self.una {
             self.start_timer(id, config, cx);
         }
-        let mut kind = if segment.last { kind::LAST } else { kind::DATA };
-        let mut flags = 0;
-        if self.heard.listens {
-            if !again || config.ecn_retransmissions {
-                flags = flag::ECN_CAPABLE;
-            }
-            if !again && self.heard.take_cwr() {
-                kind |= kind::CWR;
-            }
+        if self.selective {
+            self.plan_probe(id, config, cx);
         }
+        let (kind, flags) = self.bits(segment.last, again, config);
         let class = config.tagging.as_ref().map_or(0, |tagging| {
             let sent = again.then_some(self.end_seq.min(message.end) - message.begin);
             tagging.class(seq - message.begin, segment.len, sent)
@@ -349,87 +371,57 @@ impl Sender {
         (Some(cx.packet(message.flow, Toward::Receiver, size, flags, header)), self.may_send(config, source))
     }
 
-    fn restart_after_idle(&mut self, config: &Tcp, now: Time) {
-        if config.idle_restart == IdleRestart::None || self.una < self.end || self.end == 0 {
-            return;
+    /// Kind and flags of a segment.
+    #[inline]
+    fn bits(&mut self, last: bool, again: bool, config: &Tcp) -> (u8, u8) {
+        let mut kind = if last { kind::LAST } else { kind::DATA };
+        let mut flags = 0;
+        if self.heard.listens {
+            if !again || config.ecn_retransmissions {
+                flags = flag::ECN_CAPABLE;
+            }
+            if !again && self.heard.take_cwr() {
+                kind |= kind::CWR;
+            }
         }
-        let (idle, timeout) = (now.saturating_sub(self.last_sent), self.timeout(config));
-        if idle > timeout {
-            let initial = u64::from(config.initial_window()) * self.window.mss;
-            config.idle_restart.apply(&mut self.window, initial, idle.0 / timeout.0);
-        }
+        (kind, flags)
     }
 
-    /// The retransmission timeout as of now, backed off.
-    fn timeout(&self, config: &Tcp) -> Time {
-        let timeout = match self.rtt.timeout(config.rto_granularity) {
-            Some(timeout) => timeout.max(config.rto_min()),
-            None => config.rto_initial(),
-        };
-        Time(timeout.0.saturating_mul(1 << self.backoff.min(30))).min(config.rto_max)
+    /// The next segment, without SACK.
+    #[inline]
+    fn choose(&mut self, source: &mut impl Source) -> Option<Choice> {
+        if self.repair {
+            self.repair = false;
+            return Some(Choice {
+                number: self.una,
+                seq: self.una_seq,
+                segment: self.segments[0],
+                again: true,
+            });
+        }
+        if self.next < self.end {
+            let (number, seq) = (self.next, self.next_seq);
+            let segment = self.segments[(self.next - self.una) as usize];
+            self.next += 1;
+            self.next_seq += u64::from(segment.len);
+            return Some(Choice { number, seq, segment, again: true });
+        }
+        let choice = self.cut(source)?;
+        if choice.seq + u64::from(choice.segment.len) > self.una_seq + self.window.cwnd {
+            self.limited += u64::from(choice.segment.len);
+        }
+        Some(choice)
     }
 
-    fn start_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut impl Host) {
-        let due = cx.now() + self.timeout(config);
-        cx.set_timer(&mut self.timer, due, Owner::Sender(id), RETRANSMIT);
-    }
-
-    /// The timer for the next segment of a paced connection.
-    pub fn on_pace(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) {
-        if cx.timer_is_due(&mut self.pace, Owner::Sender(id), PACE) && self.may_send(config, source) {
-            cx.ready(id);
-        }
-    }
-
-    /// Whether nothing has come back of the window when the timer expires: neither the acknowledgement of a segment of it
-    /// nor a duplicate one.
-    ///
-    /// A window is the data in flight when the first acknowledgement of any of it arrives, as DCTCP's
-    /// observation windows are (RFC 8257, 3.3); a timeout begins a new one. A SYN is a window of its own.
-    /// Kulkarni, "Incast-free TCP for Data Center Networks", 2012, distinguishes by this the causes of
-    /// goodput collapse: the anterior block transfer timeout, for which all of a window has to be lost, and
-    /// the intermediate one, for which too few duplicates arrive.
-    fn has_lost_whole_window(&self) -> bool {
-        self.una >= self.answered && self.dupacks == 0 && !self.recovering
-    }
-
-    /// The retransmission timer: SYN again, or back to the first unacknowledged segment (go back N). Whether data has
-    /// been given up.
-    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) -> bool {
-        if !cx.timer_is_due(&mut self.timer, Owner::Sender(id), RETRANSMIT) {
-            return false;
-        }
-        let counts = cx.sender(source.flow_at(self.una, self.una_seq, id).flow);
-        counts.timeouts += 1;
-        counts.timeouts_whole_window += u32::from(self.has_lost_whole_window());
-        self.backoff += 1;
-        if !self.established {
-            self.send_syn(id, config, source, cx);
-            return false;
-        }
-        self.window.flight = self.next_seq - self.una_seq;
-        self.limited = 0;
-        self.guessed = 0;
-        let first = self.expired.replace(self.una) != Some(self.una);
-        if self.recovering {
-            // Without the inflation for segments that have left the network; so does htsim.
-            self.window.cwnd = self.window.ssthresh.min(self.window.flight + self.window.mss);
-        } else {
-            self.window.flight = self.let_go(source);
-        }
-        self.end_reduction();
-        self.on_congestion_event(Cause::Timeout { first }, source, cx.now());
-        self.window.after_timeout = true;
-        (self.next, self.next_seq) = (self.una, self.una_seq);
-        self.answered = self.una;
-        self.recover = self.end_seq;
-        self.reduced(self.end_seq);
-        self.recovering = false;
-        self.repair = false;
-        self.dupacks = 0;
-        self.timed = None;
-        self.start_timer(id, config, cx);
-        cx.ready(id);
-        true
+    /// The next segment of new data.
+    #[inline]
+    fn cut(&mut self, source: &mut impl Source) -> Option<Choice> {
+        let Next::Range { len, last, .. } = source.next(self.window.mss as u32) else { return None };
+        let (number, seq, segment) = (self.end, self.end_seq, Segment { len, last });
+        self.segments.push_back(segment);
+        self.end += 1;
+        self.end_seq += u64::from(len);
+        (self.next, self.next_seq) = (self.end, self.end_seq);
+        Some(Choice { number, seq, segment, again: false })
     }
 }

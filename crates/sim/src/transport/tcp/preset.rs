@@ -1,0 +1,253 @@
+//! Presets of TCP: values of the fields that a scenario does not give.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::Tcp;
+use super::choices::{Floor, Growth, Halves, IdleRestart, Repair};
+use super::congestion::Congestion;
+use super::congestion::cubic::Cubic;
+use super::congestion::new_reno::NewReno;
+use super::slow_start::SlowStart;
+use crate::derived::Values;
+use crate::units::Time;
+
+/// Preset of a TCP's fields that are not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// Hosts of the Internet: 200 ms, 1 s before the first sample, acknowledgements delayed by at most 40 ms (RFC 6298, Linux).
+    Internet,
+    /// Hosts of a data centre, with round trips far below a millisecond: 5 ms, before the first sample, too,
+    /// and acknowledgements delayed by at most 500 us. Between the 10 ms of DCTCP's paper (section 4) and the
+    /// 1 ms and less of Vasudevan et al., SIGCOMM 2009, who also recommend a delayed ACK well below the
+    /// timeout.
+    Datacentre,
+    /// The TCP of a Linux kernel (6.18) with its defaults: CUBIC with HyStart, SACK, RACK-TLP, PRR, quick acknowledgements, and
+    /// the timers of "internet", of which the smallest one is for the variation of the round trip alone.
+    Linux,
+}
+
+/// Values of a preset.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Defaults {
+    rto_min: Time,
+    rto_initial: Time,
+    delayed_ack_timeout: Time,
+    rto_floor: Floor,
+    timestamps: bool,
+    ack_last_segment: bool,
+    quick_acks: u32,
+    loss_halves: Halves,
+    growth: Growth,
+    window_validation: bool,
+    growth_in_repair: bool,
+    idle_restart: IdleRestart,
+    sack: bool,
+    dsack: bool,
+    rack: bool,
+    tail_loss_probe: bool,
+    undo: bool,
+    repair: Repair,
+}
+
+const INTERNET: Defaults = Defaults {
+    rto_min: Time::from_us(200_000),
+    rto_initial: Time::from_us(1_000_000),
+    delayed_ack_timeout: Time::from_us(40_000),
+    rto_floor: Floor::Timeout,
+    timestamps: false,
+    ack_last_segment: true,
+    quick_acks: 0,
+    loss_halves: Halves::Flight,
+    growth: Growth::Acks,
+    window_validation: false,
+    growth_in_repair: false,
+    idle_restart: IdleRestart::None,
+    sack: false,
+    dsack: false,
+    rack: false,
+    tail_loss_probe: false,
+    undo: false,
+    repair: Repair::AtOnce,
+};
+
+const DATACENTRE: Defaults = Defaults {
+    rto_min: Time::from_us(5_000),
+    rto_initial: Time::from_us(5_000),
+    delayed_ack_timeout: Time::from_us(500),
+    ..INTERNET
+};
+
+const LINUX: Defaults = Defaults {
+    rto_floor: Floor::Variation,
+    timestamps: true,
+    ack_last_segment: false,
+    quick_acks: 16,
+    loss_halves: Halves::Window,
+    growth: Growth::Segments,
+    window_validation: true,
+    growth_in_repair: true,
+    idle_restart: IdleRestart::HalveToInitial,
+    sack: true,
+    dsack: true,
+    rack: true,
+    tail_loss_probe: true,
+    undo: true,
+    repair: Repair::Proportional,
+    ..INTERNET
+};
+
+impl Preset {
+    /// Its values.
+    #[inline]
+    fn defaults(self) -> &'static Defaults {
+        match self {
+            Preset::Internet => &INTERNET,
+            Preset::Datacentre => &DATACENTRE,
+            Preset::Linux => &LINUX,
+        }
+    }
+}
+
+static NEW_RENO: Congestion = Congestion::NewReno(NewReno::DEFAULT);
+static CUBIC: Congestion = Congestion::Cubic(Cubic::DEFAULT);
+
+/// For each field that a preset sets: a method that gives the value, be it the scenario's or the preset's.
+macro_rules! preset_fields {
+    ($($field:ident: $type:ty),* $(,)?) => {
+        impl Tcp {
+            $(
+                #[doc = concat!("`", stringify!($field), "`: the scenario's value, or that of the preset.")]
+                #[inline]
+                pub fn $field(&self) -> $type {
+                    self.$field.unwrap_or(self.preset.defaults().$field)
+                }
+            )*
+
+            /// A copy in which no field is left to the preset.
+            pub fn resolved(&self) -> Tcp {
+                let mut congestion = self.congestion().clone();
+                congestion.fill(self.preset);
+                Tcp {
+                    congestion: Some(congestion),
+                    slow_start: Some(self.slow_start()),
+                    $($field: Some(self.$field()),)*
+                    ..self.clone()
+                }
+            }
+        }
+    };
+}
+
+preset_fields! {
+    rto_min: Time,
+    rto_initial: Time,
+    delayed_ack_timeout: Time,
+    rto_floor: Floor,
+    timestamps: bool,
+    ack_last_segment: bool,
+    quick_acks: u32,
+    loss_halves: Halves,
+    growth: Growth,
+    window_validation: bool,
+    growth_in_repair: bool,
+    idle_restart: IdleRestart,
+    sack: bool,
+    dsack: bool,
+    rack: bool,
+    tail_loss_probe: bool,
+    undo: bool,
+    repair: Repair,
+}
+
+impl Tcp {
+    /// The congestion control: the scenario's, or that of the preset.
+    pub fn congestion(&self) -> &Congestion {
+        match (&self.congestion, self.preset) {
+            (Some(congestion), _) => congestion,
+            (None, Preset::Linux) => &CUBIC,
+            (None, Preset::Internet | Preset::Datacentre) => &NEW_RENO,
+        }
+    }
+
+    /// The end of slow start: the kernel has HyStart in its CUBIC only.
+    pub fn slow_start(&self) -> SlowStart {
+        let cubic = matches!(self.congestion(), Congestion::Cubic(_));
+        self.slow_start.unwrap_or(match self.preset {
+            Preset::Linux if cubic => SlowStart::Hystart,
+            _ => SlowStart::Standard,
+        })
+    }
+
+    /// Values that the preset has given, for the record of a run. Where others leave a field unread it is not among them.
+    pub(super) fn preset_values(&self) -> Values {
+        let mut values: Values = vec![
+            ("delayed_ack_timeout".into(), json!(self.delayed_ack_timeout())),
+            ("rto_min".into(), json!(self.rto_min())),
+            ("rto_initial".into(), json!(self.rto_initial())),
+            ("congestion".into(), json!(self.resolved().congestion)),
+            ("slow_start".into(), json!(self.slow_start())),
+            ("rto_floor".into(), json!(self.rto_floor())),
+            ("timestamps".into(), json!(self.timestamps())),
+            ("ack_last_segment".into(), json!(self.ack_last_segment())),
+            ("quick_acks".into(), json!(self.quick_acks())),
+            ("loss_halves".into(), json!(self.loss_halves())),
+            ("growth".into(), json!(self.growth())),
+            ("window_validation".into(), json!(self.window_validation())),
+            ("growth_in_repair".into(), json!(self.growth_in_repair())),
+            ("repair".into(), json!(self.repair())),
+            ("sack".into(), json!(self.sack())),
+        ];
+        if self.sack() {
+            values.extend([
+                ("dsack".into(), json!(self.dsack())),
+                ("rack".into(), json!(self.rack())),
+                ("tail_loss_probe".into(), json!(self.tail_loss_probe())),
+                ("undo".into(), json!(self.undo())),
+            ]);
+        }
+        values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::transport::tcp::congestion::cubic::FriendlyAlpha;
+
+    fn tcp(fields: serde_json::Value) -> Tcp {
+        Tcp::deserialize(&fields).expect("a configuration")
+    }
+
+    /// A field that is given wins over the preset, and the others are the preset's.
+    #[test]
+    fn a_preset_gives_what_the_scenario_does_not() {
+        let linux = tcp(json!({ "preset": "linux", "sack": false, "rto_min": "5ms" }));
+        assert_eq!((linux.sack(), linux.rack(), linux.rto_min()), (false, true, Time::from_us(5_000)));
+        assert_eq!(linux.congestion().name(), "cubic");
+        assert_eq!(linux.slow_start(), SlowStart::Hystart);
+        let plain = tcp(json!({}));
+        assert_eq!((plain.sack(), plain.congestion().name()), (false, "newreno"));
+        assert_eq!(
+            tcp(json!({ "preset": "linux", "congestion": { "newreno": {} } })).slow_start(),
+            SlowStart::Standard
+        );
+    }
+
+    /// The kernel's alpha comes with the preset, unless CUBIC's own field gives another.
+    #[test]
+    fn a_preset_reaches_the_fields_of_cubic() {
+        let alpha = |fields| match tcp(fields).resolved().congestion {
+            Some(Congestion::Cubic(cubic)) => cubic.friendly_alpha,
+            _ => None,
+        };
+        assert_eq!(alpha(json!({ "congestion": { "cubic": {} } })), Some(FriendlyAlpha::Rfc));
+        assert_eq!(alpha(json!({ "preset": "linux" })), Some(FriendlyAlpha::Constant));
+        let given = json!({ "preset": "linux", "congestion": { "cubic": { "friendly_alpha": "rfc" } } });
+        assert_eq!(alpha(given), Some(FriendlyAlpha::Rfc));
+    }
+}
