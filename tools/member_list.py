@@ -157,9 +157,9 @@ TRANSPORTS = [
         "uet",
         Queue("pod 0 edge 0 -> host 0", "2us", unit="KB", until=0.7),
         {control: {"transport.uet.control": control} for control in ("nscc", "rccc", "both")},
-        "{0[trims]:.0f} packets are trimmed under NSCC, {1[trims]:.0f} under RCCC and {2[trims]:.0f} under both, most of "
-        "them of the first windows; the port has {0[mean]:.0f}, {1[mean]:.0f} and {2[mean]:.0f} KB on average, and the last flow "
-        "takes {0[fct_max]:.3f}, {1[fct_max]:.3f} and {2[fct_max]:.3f} ms.",
+        "{0[trims]:.0f} packets are trimmed under NSCC, {1[trims]:.0f} under RCCC and {2[trims]:.0f} under "
+        "both, most of them of the first windows; the port has {0[mean]:.0f}, {1[mean]:.0f} and {2[mean]:.0f} "
+        "KB on average, and the last flow takes {0[fct_max]:.3f}, {1[fct_max]:.3f} and {2[fct_max]:.3f} ms.",
     ),
     transport(
         "pfabric",
@@ -312,8 +312,9 @@ QUEUES = [
         "trimming",
         Queue(LAST_PORT, "5us", unit="KB"),
         {f"{limit} packets": {"queue.trimming.limit.full-packets": limit} for limit in (86, 43, 36)},
-        "First windows fill the queue, and marks hold it below its limit. {0[trims]:.0f}, {1[trims]:.0f} and {2[trims]:.0f} "
-        "packets are trimmed, and the last flow takes {0[fct_max]:.3f}, {1[fct_max]:.3f} and {2[fct_max]:.3f} ms.",
+        "First windows fill the queue, and marks hold it below its limit. {0[trims]:.0f}, {1[trims]:.0f} and "
+        "{2[trims]:.0f} packets are trimmed, and the last flow takes {0[fct_max]:.3f}, {1[fct_max]:.3f} and "
+        "{2[fct_max]:.3f} ms.",
     ),
     queue(
         "strict-priority",
