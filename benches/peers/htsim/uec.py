@@ -1,9 +1,9 @@
 """Compares Flowyard's Ultra Ethernet transport with htsim_uec: the same flows, case by case, results side by side.
 
-Builds htsim_uec from a checkout of ultraethernet/uet-htsim, of which nothing is in this repository, with its own files
-for cmake. Each case is a connection matrix of the checkout with options of htsim_uec; Flowyard gets the same flows, network and
-options. Prints the last completion time of both, and their counts of new, retransmitted, trimmed and control packets.
-The two draw other random numbers: a lone flow has the same digits, others are near.
+Builds htsim_uec from a checkout of ultraethernet/uet-htsim, of which nothing is in this repository, with its own
+files for cmake. Each case is a connection matrix of the checkout with options of htsim_uec; Flowyard gets the same
+flows, network and options. Prints the last completion time of both, and their counts of new, retransmitted,
+trimmed and control packets. The two draw other random numbers: a lone flow has the same digits, others are near.
 
     .venv/bin/python benches/peers/htsim/uec.py CHECKOUT --case incast
     .venv/bin/python benches/peers/htsim/uec.py CHECKOUT --matrix mine.cm --hosts 16 -- -receiver_cc_only -paths 128

@@ -1,8 +1,8 @@
 """Ultra Ethernet (UET) against the outputs that its public simulator ships (uet-htsim, commit 40ccb05 of 2025-08-13).
 
 The cases are those of its files `validate_uec_*.txt`: 100 Gbit/s, links of 1 us, packets of 4150 B, flows of 2 MB,
-derived queues and thresholds, 64 entropy values unless a case has others. The permutations are drawn here, not those of its
-matrices, so that their cases compare over seeds.
+derived queues and thresholds, 64 entropy values unless a case has others. The permutations are drawn here, not
+those of its matrices, so that their cases compare over seeds.
 """
 
 from collections.abc import Callable, Mapping
