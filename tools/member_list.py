@@ -154,6 +154,14 @@ TRANSPORTS = [
         "network. Under TCP it has up to {1[max]:.0f} KB, and {1[drops]:.0f} packets are dropped.",
     ),
     transport(
+        "uet",
+        Queue("pod 0 edge 0 -> host 0", "2us", unit="KB", until=0.7),
+        {control: {"transport.uet.control": control} for control in ("nscc", "rccc", "both")},
+        "{0[trims]:.0f} packets are trimmed under NSCC, {1[trims]:.0f} under RCCC and {2[trims]:.0f} under "
+        "both, most of them of the first windows; the port has {0[mean]:.0f}, {1[mean]:.0f} and {2[mean]:.0f} "
+        "KB on average, and the last flow takes {0[fct_max]:.3f}, {1[fct_max]:.3f} and {2[fct_max]:.3f} ms.",
+    ),
+    transport(
         "pfabric",
         Completions("queries", of="slowdown", below="100e3"),
         {
@@ -301,6 +309,14 @@ QUEUES = [
         "{0[fct_max]:.2f}, {1[fct_max]:.2f} and {2[fct_max]:.2f} ms: eight packets suffice.",
     ),
     queue(
+        "trimming",
+        Queue(LAST_PORT, "5us", unit="KB"),
+        {f"{limit} packets": {"queue.trimming.limit.full-packets": limit} for limit in (86, 43, 36)},
+        "First windows fill the queue, and marks hold it below its limit. {0[trims]:.0f}, {1[trims]:.0f} and "
+        "{2[trims]:.0f} packets are trimmed, and the last flow takes {0[fct_max]:.3f}, {1[fct_max]:.3f} and "
+        "{2[fct_max]:.3f} ms.",
+    ),
+    queue(
         "strict-priority",
         Completions("short", unit="us"),
         {"three classes": {}, "one class": {"queue.strict-priority.classes": 1}},
@@ -352,7 +368,7 @@ OTHERS = [
             name: {"routing.balancer": name}
             for name in (
                 *("single", "mod-k", "dual", "per-flow", "nix", "valiant", "per-packet", "permuted"),
-                *("weighted", "letflow", "drill", "adaptive"),
+                *("weighted", "letflow", "drill", "adaptive", "entropy"),
             )
         },
         "Of {0[links]:.0f} links from aggregation to core, `single` uses {0[used]:.0f}, `per-flow` "

@@ -234,8 +234,8 @@ def test_a_stated_mean_is_compared_with_the_points(read, stated, note):
         ("swift", r"a congestion control of tcp: import with --transport tcp, and write congestion.swift"),
         ("DCTCP", r"congestion.dctcp"),
         ("rocev2", "the nearest is roce"),
-        ("uec", "the nearest is ndp"),
-        ("eqds", "the nearest is ndp"),
+        ("uec", "the nearest is uet"),
+        ("eqds", "the nearest is uet"),
     ],
 )
 def test_transports_of_other_names_get_a_hint(read, name, said):

@@ -47,7 +47,9 @@ def test_messages_share_a_connection(tmp_path):
 
 
 def test_nobody_guesses_the_transport_of_messages(tmp_path):
-    with pytest.raises(UserError, match=r"line 4: msg is .* --transport tcp, mptcp or parallel-tcp keeps"):
+    with pytest.raises(
+        UserError, match=r"line 4: msg is .* --transport tcp, mptcp, parallel-tcp or uet keeps"
+    ):
         read(tmp_path)
     found = read(tmp_path, transport="ndp")
     (entry,) = found.scenario["traffic"]

@@ -223,7 +223,7 @@ class _Reader:
         if self.kept is None:
             raise source.wrong(
                 line,
-                "msg is a message on a connection that stays open: --transport tcp, mptcp or parallel-tcp keeps"
+                "msg is a message on a connection that stays open: --transport tcp, mptcp, parallel-tcp or uet keeps"
                 " it so; with another, such as --transport ndp, each message is a flow of its own",
             )
         if not connection.id:

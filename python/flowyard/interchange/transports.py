@@ -10,13 +10,13 @@ DEFAULT = "ndp"
 # the first of them.
 DEFAULT_OF_HPCC = "dcqcn"
 # Those whose connections may stay open for several messages.
-KEEPING = ("tcp", "mptcp", "parallel-tcp")
+KEEPING = ("tcp", "mptcp", "parallel-tcp", "uet")
 # What has another name here, or is not here: the nearest there is.
 _NEAREST = {
     "rocev2": "roce, with DCQCN as its congestion control",
     "rdma": "roce, with DCQCN as its congestion control",
-    "uec": "ndp, whose trimming and receiver's credits UEC's transport has taken up",
-    "eqds": "ndp, whose receiver's credits EQDS has taken up",
+    "uec": "uet, the Ultra Ethernet transport",
+    "eqds": "uet with control.rccc, the heir of EQDS",
     "homa": "pfabric or ndp, which also serve short flows first or let receivers pull",
     "expresspass": "ndp, whose receivers pull",
     "hpcc": "roce, with congestion.hpcc",

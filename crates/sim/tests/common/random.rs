@@ -302,7 +302,22 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         )
     });
     let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn.clone(), codel, red, pie];
+    let uet = (0usize..5, 0usize..5, 0u32..8, flag(), 4u32..60, flag(), 1u32..30_000).prop_map(
+        |(control, entropy, values, trimming, limit, sleek, ack)| {
+            let sleek = if sleek && !trimming && control < 2 { "sleek = {}" } else { "" };
+            let control = ["nscc", "both", "rccc", "dctcp", "constant"][control];
+            let entropy = ["mixed", "oblivious", "bitmap", "reps", "reps-legacy"][entropy];
+            let trim = if trimming { "coin" } else { "none" };
+            format!(
+                "[transport.uet]\ncontrol = \"{control}\"\nentropy = \"{entropy}\"\nentropy_values = {}\n\
+                 trimming = {trimming}\n{sleek}\nack_bytes = \"{ack}B\"\n\
+                 [queue.trimming]\ntrim = \"{trim}\"\nlimit = {{ full-packets = {limit} }}",
+                1 << values
+            )
+        },
+    );
     let hosts = prop_oneof![
+        uet,
         pias,
         d3,
         (rcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),

@@ -35,4 +35,5 @@ mod swift;
 mod tcp;
 mod two_flows;
 mod two_hosts;
+mod uet;
 mod windows;

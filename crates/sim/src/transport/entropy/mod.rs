@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(next(&mut model, 20), (100..120).collect::<Vec<_>>());
     }
 
-    /// Recycled values first, else those of a bitmap, which has heard of the same answers.
+    /// Recycled values first, else those of a bitmap, which learns from the same answers.
     #[test]
     fn mixed_recycles_before_it_goes_round() {
         let mut model = model(mixed::Mixed::default(), 4);

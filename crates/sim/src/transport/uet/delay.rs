@@ -3,7 +3,7 @@
 use super::scale::Scale;
 use crate::units::Time;
 
-/// What a sender has measured.
+/// Measurements of a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Delays {
     /// The least round trip so far, and at most that of the network.

@@ -99,7 +99,7 @@ impl Model {
         let surplus = config.scale(rate).max_window() as i64 / credit.pull_quantum.0 as i64;
         let receiver = self.receivers.at(id, cx);
         let quanta = pacer.grant(id, &mut receiver.account, credit, surplus);
-        receiver.send_pull(config, cx);
+        receiver.send_pull(id, config, cx);
         let share = pacer.slowdown.as_mut().map_or(1.0, |slowdown| slowdown.share(cx.now(), credit));
         let pause = Time(quantum_time(credit, rate, share).0 * quanta as u64);
         cx.set_timer(&mut pacer.timer, cx.now() + pause, Owner::Interface(link), PULL_TURN);

@@ -21,12 +21,10 @@ pub struct Receiver {
     accepted: u64,
     /// Whether an ACK was requested while packets are missing: another follows when none is.
     ack_owed: bool,
-    /// Where flows end, and the end of the last one that is complete.
+    /// Where flows end.
     ends: FlowEnds,
-    complete_to: u32,
-    /// One more than the highest number that requested credit, and its flow.
-    newest: u32,
-    flow: Option<ConnId>,
+    /// Whether it has all data of its connection: no further flow can come.
+    done: bool,
     pub account: Account,
     /// The entropy value of the last pull.
     pull_value: u16,
@@ -50,7 +48,7 @@ impl Receiver {
         self.payload
     }
 
-    /// A packet of the sender. Returns whether all flows whose packets have come are complete now, and were not before.
+    /// A packet of the sender. Returns whether all data of the connection is there.
     pub fn on_packet(
         &mut self,
         id: ConnId,
@@ -87,10 +85,11 @@ impl Receiver {
         self.on_data(packet, config, cx);
         let expected = self.arrivals.expected();
         while let Some(flow) = self.ends.take_complete(expected) {
-            self.complete_to = expected;
+            // Another may follow where the connection is kept.
+            self.done = flow == id;
             cx.completed(flow);
         }
-        self.complete_to == expected && self.newest <= expected
+        self.done
     }
 
     /// A packet with its payload. It is acknowledged at once if it is the first, marked, there already or if its sender wants
@@ -160,19 +159,11 @@ impl Receiver {
     /// The target of a packet may be higher than those before; a flow with a trimmed packet or a request lacks credit in any
     /// case.
     fn request(&mut self, id: ConnId, packet: &Packet, lacks: bool, pacer: &mut Pacer) {
-        let number = packet.header.number;
-        let is_data = packet.header.kind & kind::MASK == kind::DATA;
-        if is_data && number >= self.newest {
-            (self.newest, self.flow) = (number + 1, Some(packet.conn));
-        } else if self.flow.is_none() {
-            self.flow = Some(packet.conn);
-        }
         let target = packet.header.ack as i64;
         let higher = target > self.account.target;
         self.account.target = self.account.target.max(target);
-        // A flow that has all of its data needs none: what comes then has been sent twice.
-        let complete = self.complete_to > 0 && self.complete_to == self.newest;
-        if (higher || lacks) && !complete && self.account.place != Place::Active {
+        // What comes when all data is there has been sent twice.
+        if (higher || lacks) && !self.done && self.account.place != Place::Active {
             pacer.request(id, &mut self.account);
         }
     }
@@ -202,11 +193,10 @@ impl Receiver {
     }
 
     /// The pacer has given credit.
-    pub fn send_pull(&mut self, config: &Config, cx: &mut impl Host) {
+    pub fn send_pull(&mut self, id: ConnId, config: &Config, cx: &mut impl Host) {
         self.pull_value = (self.pull_value + 1) % PULL_VALUES;
         let header = Header { kind: kind::PULL, ack: self.account.granted as u64, ..Header::default() };
-        let flow = self.flow.expect("a flow has requested credit");
-        send(flow, header, self.pull_value, config, cx);
+        send(id, header, self.pull_value, config, cx);
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Sent {
     pub last: bool,
 }
 
-/// The fate of a packet, as far as its sender has heard of it.
+/// The fate of a packet, as far as its sender knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     InFlight,

@@ -70,6 +70,10 @@ pub struct Uet {
     /// send their whole queues.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "10s"))]
     pub rto_min: Derived<Time>,
+    /// Least time between two requests of a sender (RTS). Absent: the network's round trip (uet-htsim with RCCC alone: 0).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "10s"))]
+    pub request_interval: Option<Time>,
     /// Choice of each packet's entropy value (-load_balancing_algo). Read under the balancer "entropy".
     pub entropy: Entropy,
     /// Entropy values of a flow, a power of two (-paths); 1: one path.
@@ -94,6 +98,7 @@ impl Default for Uet {
             trimming: true,
             sleek: None,
             rto_min: Derived::FromNetwork,
+            request_interval: None,
             entropy: Entropy::default(),
             entropy_values: 64,
         }

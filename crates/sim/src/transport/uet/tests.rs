@@ -160,7 +160,7 @@ fn credit_lets_whole_packets_go() {
     assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [15, 16, 17, 18]);
 }
 
-/// What a receiver has given is never more than what its sender may have requested, and a surplus of a window.
+/// A receiver never gives more than its sender may have requested, and a surplus of a window.
 #[test]
 fn credit_is_conserved() {
     let (mut host, mut model, mut sent) = started(config(Both::default()), 60);

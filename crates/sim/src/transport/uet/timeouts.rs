@@ -118,7 +118,8 @@ impl Sender {
 
     /// Asks the receiver to answer, and for credit: once in a round trip.
     fn send_request(&mut self, id: ConnId, config: &Config, waiting: Waiting, cx: &mut impl Host) {
-        let soon = |last: Time| cx.now() - last < self.delays.network_rtt();
+        let interval = config.request_interval.unwrap_or_else(|| self.delays.network_rtt());
+        let soon = |last: Time| cx.now() - last < interval;
         if self.timeouts.last_request.is_some_and(soon) {
             return;
         }
