@@ -17,7 +17,6 @@ _NEAREST = {
     "rdma": "roce, with DCQCN as its congestion control",
     "uec": "ndp, whose trimming and receiver's credits UEC's transport has taken up",
     "eqds": "ndp, whose receiver's credits EQDS has taken up",
-    "homa": "pfabric or ndp, which also serve short flows first or let receivers pull",
     "expresspass": "ndp, whose receivers pull",
     "hpcc": "roce, with congestion.hpcc",
     "timely": "roce, with congestion.timely",
