@@ -12,6 +12,8 @@ pub mod grants;
 pub mod levels;
 pub mod receiver;
 pub mod sender;
+#[cfg(test)]
+mod tests;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
