@@ -172,6 +172,20 @@ TRANSPORTS = [
         "{1[p99]:.1f} under DCTCP.",
     ),
     transport(
+        "homa",
+        Completions("messages", of="slowdown", below="10e3"),
+        {"Homa": {}, "NDP": {"transport": "ndp"}},
+        "Messages below 10 KB: the 99th percentile of their slowdown is {0[p99]:.2f} under Homa and {1[p99]:.1f} "
+        "under NDP.",
+    ),
+    transport(
+        "phost",
+        Completions("messages", of="slowdown", below="10e3"),
+        {"pHost": {}, "pFabric": {"transport": "pfabric"}},
+        "Messages below 10 KB: the 99th percentile of their slowdown is {0[p99]:.2f} under pHost and {1[p99]:.2f} "
+        "under pFabric.",
+    ),
+    transport(
         "rcp",
         Rates(("long",), "20ms", rate="Mbit/s"),
         {"authors' constants": {}, "constants of data centres": {"agent": "rcp"}},

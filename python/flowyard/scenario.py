@@ -108,6 +108,7 @@ __all__ = [
     "FlowOrder",
     "Flowtune",
     "FlowtuneRates",
+    "FreeFor",
     "FriendlyAlpha",
     "FrontBack",
     "FullAck",
@@ -120,6 +121,7 @@ __all__ = [
     "Hedera",
     "HederaPaths",
     "Histograms",
+    "Homa",
     "HomaW1",
     "HomaW2",
     "HomaW3",
@@ -195,6 +197,7 @@ __all__ = [
     "Permuted",
     "Pfabric",
     "PfabricPort",
+    "Phost",
     "Pie",
     "Placement",
     "Poisson",
@@ -239,6 +242,7 @@ __all__ = [
     "Samples",
     "Scaling",
     "Scenario",
+    "ScheduledLevels",
     "Search",
     "Send",
     "Single",
@@ -277,6 +281,7 @@ __all__ = [
     "UniformDeadlines",
     "UniformMatrix",
     "UniformSizes",
+    "UnscheduledBy",
     "Valiant",
     "Via",
     "Vl2",
@@ -2017,6 +2022,169 @@ class Pfabric(Model):
 
     host_order: HostOrder = "shortest"
     """Order in which a host's link serves its connections; that of all flows of a host."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Homa(Model):
+    """Homa. Bytes that are sent without a grant and levels follow from the network and the traffic unless
+    they are given.
+    """
+
+    _tag = "homa"
+
+    mtu: str = "1500B"
+    """IP bytes of a full packet. A size, such as "64KiB", at least 64B, at most 65535B."""
+
+    network_header: str = "28B"
+    """Bytes of the IP and UDP headers. A size, such as "64KiB", at most 1000B."""
+
+    unscheduled_header: str = "32B"
+    """Homa's own header in an unscheduled packet (HomaSimulation: 30 B). A size, such as "64KiB", at most
+    1000B.
+    """
+
+    scheduled_header: str = "32B"
+    """Homa's own header in a scheduled packet (HomaSimulation: 16 B). A size, such as "64KiB", at most
+    1000B.
+    """
+
+    control_header: str = "16B"
+    """Homa's own header in a grant and other packets without payload. A size, such as "64KiB", at most
+    1000B.
+    """
+
+    frame_overhead: str = "0B"
+    """Bytes on the wire around each IP packet (HomaSimulation: 38 B of Ethernet). A size, such as "64KiB",
+    at most 1000B.
+    """
+
+    least_frame: str = "64B"
+    """Bytes on the wire of the shortest packet (HomaSimulation: 84 B). A size, such as "64KiB", at most
+    1500B.
+    """
+
+    rtt_bytes: str | Literal["derived"] = "derived"
+    """Bytes on the wire below which a receiver keeps the bytes in flight to it of each message that it
+    grants (HomaSimulation: 10,000 B at 10 Gbps). "derived": as many full packets as fill the longest
+    path between hosts. A size, such as "64KiB", at least 64B, at most 1GB.
+    """
+
+    unscheduled: str | None = None
+    """Bytes on the wire of a message that are sent without a grant. Absent: `rtt_bytes`. A size, such as
+    "64KiB", at least 64B, at most 1GB.
+    """
+
+    levels: int = 8
+    """Priority levels of data; grants go with level 0, the highest. At least 2, at most 8."""
+
+    unscheduled_levels: int | None = None
+    """Levels of unscheduled data; the others are those of scheduled data. Absent: in proportion to the
+    unscheduled bytes of the traffic, and at least one for either (HomaSimulation for W1 to W5: 7, 5, 4,
+    1, 1). At least 1, at most 7.
+    """
+
+    unscheduled_by: UnscheduledBy = "remaining"
+    """The size by which unscheduled packets get their levels."""
+
+    cutoffs: Sequence[str] | None = None
+    """The largest size of each unscheduled level but the last. Absent: those at which each level carries
+    equally many unscheduled bytes of the traffic.
+    """
+
+    overcommitment: int | None = None
+    """Senders that a receiver grants at a time, one message each. Absent: the number of scheduled levels.
+    At least 1, at most 1000.
+    """
+
+    scheduled_levels: ScheduledLevels = "lowest"
+    """The levels that fewer messages than scheduled levels have."""
+
+    tail_boost: str | None = None
+    """A grant for a message with fewer bytes on the wire left to grant has the unscheduled level of these,
+    if that is higher. Absent: `rtt_bytes`, as in HomaSimulation; 0: no grant has. A size, such as
+    "64KiB".
+    """
+
+    grant_packets: int = 1
+    """Packets that a grant allows. At least 1, at most 1000."""
+
+    grant_pacing: bool = True
+    """Whether a message gets its next grant only after the time of the granted bytes on the receiver's
+    link, unless its level rises (HomaSimulation: yes).
+    """
+
+    acknowledge: bool = True
+    """Whether a receiver acknowledges a complete message, whose sender keeps it until then, and lost
+    packets are retransmitted. HomaSimulation has neither, and its ports drop nothing.
+    """
+
+    resend_interval: str | Literal["derived"] = "derived"
+    """Time without a packet of an incomplete message after which its receiver asks for the missing ones;
+    after twice the time without a packet from the receiver a sender asks whether any are missing.
+    Doubled while nothing arrives, up to 64 times. "derived": ten of the longest round trips, and at
+    least 1 ms. A time, such as "10us", at least 1ns, at most 10s.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phost(Model):
+    """pHost. Waits are in slots, the time of a full packet on the link of the host."""
+
+    _tag = "phost"
+
+    mss: str = "1460B"
+    """Payload of a full packet. A size, such as "64KiB", at least 1B, at most 65000B."""
+
+    header_bytes: str = "40B"
+    """Header of every packet; a request, a token or an acknowledgement has no further bytes. A size, such
+    as "64KiB", at least 1B, at most 1000B.
+    """
+
+    free_tokens: int = 8
+    """Packets that a flow sends without tokens. At most 1000000."""
+
+    free_for: FreeFor = "short"
+    """The flows that send packets without tokens."""
+
+    token_window: int = 8
+    """Tokens of a flow beyond the last one that a packet has answered, at most. At least 1, at most
+    1000000.
+    """
+
+    token_expiry: float = 1.5
+    """Slots from the arrival of a token at its sender to its expiry. At least 1.0, at most 1000000.0."""
+
+    window_timeout: float = 25.0
+    """Slots without an answer after which the tokens of the window are forgiven. At least 1.0, at most
+    1000000.0.
+    """
+
+    resend: float = 9.0
+    """Slots from the last token of a flow to tokens for the packets that are missing. At least 1.0, at
+    most 1000000.0.
+    """
+
+    free_wait: float = 2.0
+    """Slots for each packet of a flow whose packets all come without tokens, after which the missing ones
+    get tokens. At least 1.0, at most 1000000.0.
+    """
+
+    data_class: int = 2
+    """Class of data at ports; packets without payload have class 0, which goes first. At most 7."""
+
+    short_class: int = 1
+    """Class of the data of flows of at most `short_packets` packets. At most 7."""
+
+    short_packets: int = 0
+    """Packets of flows whose data has the class `short_class`, at most (NetSys/simulator leaves it at 0).
+    At most 1000000.
+    """
+
+    request_interval: str | Literal["derived"] = "derived"
+    """Time without a packet from the receiver after which a sender repeats its request (ours: requests are
+    not lost in NetSys/simulator), doubled each time, up to 64 times. "derived": ten of the longest
+    round trips, and at least 1 ms. A time, such as "10us", at least 1ns, at most 10s.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -4701,6 +4869,8 @@ Transport = (
     | Tcp
     | Ndp
     | Pfabric
+    | Homa
+    | Phost
     | Mptcp
     | ParallelTcp
     | Dcqcn
@@ -4717,6 +4887,8 @@ Transport = (
         "tcp",
         "ndp",
         "pfabric",
+        "homa",
+        "phost",
         "mptcp",
         "parallel-tcp",
         "dcqcn",
@@ -4856,6 +5028,15 @@ Remaining = Literal["unacknowledged", "unsent"]
 
 # Order in which a host's link serves its connections.
 HostOrder = Literal["shortest", "turns", "port"]
+
+# The size by which unscheduled packets get their levels.
+UnscheduledBy = Literal["remaining", "size"]
+
+# The levels that fewer granted messages than scheduled levels have.
+ScheduledLevels = Literal["lowest", "highest"]
+
+# Flows that send their first packets without tokens.
+FreeFor = Literal["short", "all"]
 
 # How windows of subflows grow in congestion avoidance.
 Coupling = Literal["lia", "uncoupled"]

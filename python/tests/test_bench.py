@@ -116,6 +116,8 @@ def test_the_cases_are_the_ones_that_others_rely_on():
                 "parallel-tcp",
                 "pias",
                 "pfabric",
+                "homa",
+                "phost",
                 "dcqcn",
                 *RATES,
             )

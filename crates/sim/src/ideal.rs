@@ -136,16 +136,20 @@ impl Way {
         Way { kinds, hops, ports: subflows, most }
     }
 
-    /// The same of a flow of packets of those bytes on the wire, on one path: each follows the one before it at every hop.
+    /// The same of a flow of packets of those bytes on the wire, on one path: each follows the one before it at every hop. If
+    /// packets spread, over slower links than their host's, each follows the one before it out of the host only.
     fn ideal_of(&self, packets: impl Iterator<Item = u64>) -> Time {
         let mut there: Vec<Vec<Time>> =
             self.kinds.iter().map(|kind| vec![Time::ZERO; kind.rates.len()]).collect();
+        let is_slower = |kind: &Kind| kind.rates.iter().any(|rate| *rate < kind.rates[0]);
+        let apart = self.hops.is_some() && self.kinds.iter().any(is_slower);
         for bytes in packets {
             for (kind, there) in self.kinds.iter().zip(&mut there) {
                 let mut before = Time::ZERO;
-                for (rate, there) in kind.rates.iter().zip(there) {
-                    *there = before.max(*there).saturating_add(rate.transmission(bytes));
-                    before = *there;
+                for (hop, (rate, there)) in kind.rates.iter().zip(there).enumerate() {
+                    let free = if apart && hop > 0 { Time::ZERO } else { *there };
+                    before = before.max(free).saturating_add(rate.transmission(bytes));
+                    *there = before.max(*there);
                 }
             }
         }

@@ -53,6 +53,8 @@ CASES = [
     Case("parallel-tcp-permutation-k8", 10, k=8, limit=2.6, rounds=3),
     Case("pias-permutation-k8", 10, k=8, limit=2.5, rounds=3),
     Case("pfabric-permutation-k8", 10, k=8, limit=4.0, rounds=3),
+    Case("homa-permutation-k8", 10, k=8, limit=2.6, rounds=3),
+    Case("phost-permutation-k8", 10, k=8, limit=2.6, rounds=3),
     Case("dcqcn-permutation-k8", 10, k=8, limit=4.0, rounds=3),
     Case("daq-permutation-k8", 10, k=8, limit=4.0, rounds=3),
     Case("daq-rack", 10, k=8, limit=4.0, rounds=3),

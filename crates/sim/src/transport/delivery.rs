@@ -71,6 +71,11 @@ impl<R: Record> Delivery<R> {
         self.data.next()
     }
 
+    /// Whether a packet has arrived.
+    pub fn has(&self, number: u32) -> bool {
+        self.data.has(number)
+    }
+
     /// Bytes that have arrived without a gap.
     pub fn in_order(&self) -> u64 {
         self.data.in_order()

@@ -101,6 +101,8 @@ transports! {
     tcp::Tcp = "tcp",
     ndp::Ndp = "ndp",
     pfabric::Pfabric = "pfabric",
+    homa::Homa = "homa",
+    phost::Phost = "phost",
     mptcp::Mptcp = "mptcp",
     parallel_tcp::ParallelTcp = "parallel-tcp",
     dcqcn::Dcqcn = "dcqcn",

@@ -213,6 +213,31 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
     let pfabric_port = (1u32..30, flag()).prop_map(|(limit, wire)| {
         format!("[queue.pfabric]\nlimit = {{ packets = {limit} }}\nlimit_counts_wire = {wire}")
     });
+    let homa = (1u64..20_000, 1u32..8, 0u32..9, 1u32..3, flag(), flag()).prop_map(
+        |(window, unscheduled, most, packets, lowest, even)| {
+            let order = if lowest { "lowest" } else { "highest" };
+            let (header, by) = if even { (32, "size") } else { (16, "remaining") };
+            let most = if most > 0 { format!("overcommitment = {most}\n") } else { String::new() };
+            format!(
+                "[transport.homa]\nrtt_bytes = \"{}B\"\nunscheduled_levels = {unscheduled}\n{most}\
+                 scheduled_levels = \"{order}\"\nscheduled_header = \"{header}B\"\nunscheduled_by = \"{by}\"\n\
+                 grant_packets = {packets}\ngrant_pacing = {even}\nresend_interval = \"500us\"",
+                window + 64
+            )
+        },
+    );
+    let phost = (0u32..20, 1u32..12, flag(), 0u32..9).prop_map(|(free, window, all, short)| {
+        let free_for = if all { "all" } else { "short" };
+        format!(
+            "[transport.phost]\nfree_tokens = {free}\ntoken_window = {window}\nfree_for = \"{free_for}\"\n\
+             short_packets = {short}\nrequest_interval = \"500us\""
+        )
+    });
+    let classes = (1u32..40, 1u32..9).prop_map(|(limit, classes)| {
+        format!(
+            "[queue.strict-priority]\nmark = \"none\"\nlimit = {{ packets = {limit} }}\nclasses = {classes}"
+        )
+    });
     let datagram = (0u32..3, flag()).prop_map(|(pace, ecn)| {
         let pace = ["\"line-rate\"", "{ rate = \"800Mbps\" }", "{ poisson = \"2Gbps\" }"][pace as usize];
         format!("[transport.datagram]\npace = {pace}\necn_capable = {ecn}")
@@ -330,6 +355,8 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         (datagram.clone(), fifo).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (ndp, ndp_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (pfabric, pfabric_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (homa, classes.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (phost, classes).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), pfabric_port).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (dcqcn, lossless.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), lossless).prop_map(|(transport, queue)| transport + "\n" + &queue),

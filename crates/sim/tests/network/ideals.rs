@@ -270,6 +270,8 @@ proptest! {
             Just("transport = \"ndp\""),
             Just("transport.ndp = { initial_window = 500, pad_last = true }"),
             Just("transport = \"pfabric\""),
+            Just("transport = \"homa\""),
+            Just("transport.homa = { scheduled_header = \"16B\", rtt_bytes = \"4KB\" }"),
             Just("transport = \"dcqcn\""),
         ],
         balancer in prop_oneof![Just("single"), Just("per-flow"), Just("per-packet"), Just("permuted")],

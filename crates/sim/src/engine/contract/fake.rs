@@ -313,6 +313,10 @@ impl Host for FakeHost {
         self.ready.push(id);
     }
 
+    fn change_rank(&mut self, id: ConnId, rank: u64) {
+        self.ranks.set(&mut self.conns, id, rank);
+    }
+
     fn not_ready(&mut self, id: ConnId) {
         self.ranks.leave(&mut self.conns, id);
     }

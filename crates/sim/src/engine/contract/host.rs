@@ -212,6 +212,10 @@ pub trait Host {
     /// [`Host::not_ready`]. A further call gives it another rank.
     fn ready_by(&mut self, id: ConnId, rank: u64);
 
+    /// A connection that is ready by rank gets another one: for
+    /// [`next_packet`](crate::engine::contract::endpoint::Endpoint::next_packet), when the connection wants a further turn.
+    fn change_rank(&mut self, id: ConnId, rank: u64);
+
     /// A connection that may be ready by rank has nothing to send.
     fn not_ready(&mut self, id: ConnId);
 

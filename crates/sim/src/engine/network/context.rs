@@ -208,6 +208,10 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         self.ready(id);
     }
 
+    fn change_rank(&mut self, id: ConnId, rank: u64) {
+        self.net.rank(id, rank);
+    }
+
     fn not_ready(&mut self, id: ConnId) {
         self.net.unrank(id);
     }

@@ -1,0 +1,147 @@
+//! The receiving end of a message: its arrived packets, and requests for those that are missing.
+
+use super::Plan;
+use super::kind;
+use crate::engine::contract::event::Owner;
+use crate::engine::contract::host::{Host, Timer};
+use crate::engine::contract::packet::{Header, Packet};
+use crate::ids::ConnId;
+use crate::transport::delivery::Delivery;
+use crate::transport::reassembly::{Arrival, Reassembly};
+use crate::units::Time;
+
+/// The receiver's timer.
+pub const RESEND: u8 = 1;
+
+/// A timer is doubled so often at the most while nothing arrives.
+pub const DOUBLINGS_MOST: u32 = 6;
+
+/// The receiving end of a message.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    delivery: Delivery<Reassembly>,
+    /// Bytes of the message, and those of them that come without a grant; 0 before its first packet.
+    pub size: u64,
+    pub unscheduled: u64,
+    /// Number of packets, and of those that may be sent: unscheduled and granted ones.
+    packets: u32,
+    pub granted: u32,
+    /// The interface that grants it, that of its first packet, by the number of its link.
+    pub link: u32,
+    /// Requests since the last packet.
+    requests: u32,
+    timer: Timer,
+}
+
+/// Effect of a data packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Whether it is the first packet of its message.
+    pub begins: bool,
+    /// Whether its payload is new.
+    pub is_new: bool,
+}
+
+impl Receiver {
+    /// Starts over for another message, with the memory of the one before.
+    pub fn reset(&mut self) {
+        self.delivery.clear();
+        let delivery = std::mem::take(&mut self.delivery);
+        *self = Receiver { delivery, ..Receiver::default() };
+    }
+
+    /// Reads the message's size and its unscheduled bytes from its first packet, whichever that is.
+    fn begin(&mut self, packet: &Packet, plan: &Plan) -> bool {
+        if self.size > 0 {
+            return false;
+        }
+        (self.size, self.unscheduled) = (packet.header.seq, packet.header.ack);
+        self.packets = plan.cut.packets(self.size, self.unscheduled);
+        self.granted = plan.cut.packets_unscheduled(self.unscheduled);
+        self.link = packet.ingress.0;
+        true
+    }
+
+    /// Whether all bytes have arrived.
+    pub fn is_complete(&self) -> bool {
+        self.delivery.is_complete()
+    }
+
+    /// Whether all packets are unscheduled or granted.
+    pub fn is_granted(&self) -> bool {
+        self.granted >= self.packets
+    }
+
+    /// A data packet.
+    pub fn on_data(&mut self, packet: &Packet, plan: &Plan, cx: &mut impl Host) -> Received {
+        let Packet { conn: id, header: Header { kind, number, len, .. }, .. } = *packet;
+        let begins = self.begin(packet, plan);
+        cx.note_arrival(packet);
+        let arrival = self.delivery.receive(id, number, len, kind == kind::LAST, cx).arrival;
+        if plan.acknowledge {
+            if self.is_complete() {
+                self.timer.clear();
+                self.acknowledge(id, plan, cx);
+            } else {
+                self.requests = 0;
+                self.restart_timer(id, plan, cx);
+            }
+        }
+        Received { begins, is_new: arrival != Arrival::Duplicate }
+    }
+
+    /// The sender asks whether anything is missing: the acknowledgement was lost, or all packets before it were. Returns whether
+    /// it is the first packet of its message.
+    #[cold]
+    pub fn on_probe(&mut self, packet: &Packet, plan: &Plan, cx: &mut impl Host) -> bool {
+        let begins = self.begin(packet, plan);
+        if self.is_complete() {
+            self.acknowledge(packet.conn, plan, cx);
+        } else if begins {
+            self.request(packet.conn, plan, cx);
+        }
+        begins
+    }
+
+    /// The sender sends shorter messages: nothing is lost.
+    #[cold]
+    pub fn on_busy(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
+        if !self.is_complete() {
+            self.requests = 0;
+            self.restart_timer(id, plan, cx);
+        }
+    }
+
+    fn acknowledge(&self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
+        cx.send_to_sender(id, plan.control, Header { kind: kind::ACK, ..Header::default() });
+    }
+
+    fn restart_timer(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
+        let due = cx.now() + Time(plan.resend_interval.0 << self.requests.min(DOUBLINGS_MOST));
+        cx.set_timer(&mut self.timer, due, Owner::Receiver(id), RESEND);
+    }
+
+    /// Nothing has arrived for an interval: asks for the first missing packets, if any may have been sent.
+    pub fn on_timer(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
+        if cx.timer_is_due(&mut self.timer, Owner::Receiver(id), RESEND) && !self.is_complete() {
+            self.request(id, plan, cx);
+        }
+    }
+
+    fn request(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
+        let first = self.delivery.next();
+        let end = (first..self.granted).find(|number| self.delivery.has(*number)).unwrap_or(self.granted);
+        if first < end {
+            let header =
+                Header { kind: kind::RESEND, number: first, seq: u64::from(end), ..Header::default() };
+            cx.send_to_sender(id, plan.control, header);
+            self.requests += 1;
+        }
+        self.restart_timer(id, plan, cx);
+    }
+
+    /// Bytes of the packets that have arrived.
+    pub fn received(&self) -> u64 {
+        self.delivery.received()
+    }
+}
