@@ -31,7 +31,9 @@ __all__ = [
     "Balancer",
     "Barrier",
     "Bimodal",
+    "Bitmap",
     "Blocks",
+    "Both",
     "Buffer",
     "By",
     "By2",
@@ -42,9 +44,11 @@ __all__ = [
     "Cdf",
     "Central",
     "Codel",
+    "ConWeave",
     "Conga",
     "Congestion",
     "Connection",
+    "Constant",
     "ControlChannel",
     "Controller",
     "Counts",
@@ -64,8 +68,10 @@ __all__ = [
     "Dctcp",
     "DctcpControl",
     "Deadlines",
+    "Detect",
     "Dialect",
     "Divide",
+    "Drb",
     "Drill",
     "DropTail",
     "Dual",
@@ -75,6 +81,8 @@ __all__ = [
     "Echo",
     "Ecn",
     "Endless",
+    "Entropy",
+    "Entropy2",
     "Entry",
     "Estimate",
     "EstimateAverage",
@@ -95,6 +103,7 @@ __all__ = [
     "FatTree",
     "Fault",
     "FaultChange",
+    "FaultChangeCapacity",
     "FaultChangeLoss",
     "FaultChangeRate",
     "FaultTarget",
@@ -104,6 +113,7 @@ __all__ = [
     "Faults",
     "Fbw",
     "Fixed",
+    "Flare",
     "Floor",
     "FlowOrder",
     "Flowtune",
@@ -165,6 +175,7 @@ __all__ = [
     "MeasureWindow",
     "Method",
     "Milestone",
+    "Mixed",
     "ModK",
     "Mode",
     "Mptcp",
@@ -173,9 +184,12 @@ __all__ = [
     "NewReno",
     "Nix",
     "Normal",
+    "Nscc",
+    "Oblivious",
     "Observe",
     "OnOff",
     "Order",
+    "Order2",
     "Pace",
     "PacePoisson",
     "PaceRate",
@@ -207,6 +221,7 @@ __all__ = [
     "PortState",
     "PowerTcp",
     "Preset",
+    "Presto",
     "Priced",
     "Proportional",
     "PullOrder",
@@ -222,6 +237,7 @@ __all__ = [
     "RandomNodes",
     "RateControl",
     "RateNormaliser",
+    "Rccc",
     "Rcp",
     "RcpPort",
     "Recovery",
@@ -234,6 +250,8 @@ __all__ = [
     "RepeatOrder",
     "Reply",
     "Reported",
+    "Reps",
+    "RepsLegacy",
     "Resend",
     "Roce",
     "Route",
@@ -245,15 +263,18 @@ __all__ = [
     "ScheduledLevels",
     "Search",
     "Send",
+    "Shares",
     "Single",
     "SingleSwitch",
     "Sinkhorn",
     "Sizes",
+    "SleekRule",
     "SlowStart",
     "Sources",
     "SourcesHosts",
     "SourcesNotIn",
     "SourcesShare",
+    "Spain",
     "StrictPriority",
     "Stride",
     "Swift",
@@ -278,6 +299,11 @@ __all__ = [
     "TriggerKindBarrier",
     "Triggers",
     "Trim",
+    "Trimming",
+    "TrimmingRule",
+    "Uet",
+    "UetControl",
+    "UetDctcp",
     "UniformDeadlines",
     "UniformMatrix",
     "UniformSizes",
@@ -288,7 +314,8 @@ __all__ = [
     "WebSearch",
     "Weighted",
     "Weights",
-    "WeightsLinks",
+    "Weights2",
+    "Weights2Links",
     "Window",
 ]
 
@@ -793,6 +820,15 @@ class PerFlow(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Entropy(Model):
+    """A hash of the flow and of the packet's entropy value, salted for each switch, chooses the next hop.
+    Packets of transports without such values take the path of their flow, as under "per-flow".
+    """
+
+    _tag = "entropy"
+
+
+@dataclass(frozen=True, kw_only=True)
 class PerPacket(Model):
     """Per-packet ECMP, also called packet spraying."""
 
@@ -815,6 +851,49 @@ class Permuted(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Drb(Model):
+    """DRB: each packet of a sender takes the next of all paths, in an order that is the same in each
+    round.
+
+    Both ends of a connection do so. The choices of the first four switches are the source's, each among
+    at most 256 next hops; where there are more, and until a source has a list for new routes, a packet
+    takes a random one.
+    """
+
+    _tag = "drb"
+
+    order: Order = "reversed"
+    """The order of the paths."""
+
+    weights: Weights = "equal"
+    """How often a path is in the list."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Presto(Model):
+    """Presto: each flowcell of a sender takes the next of all paths, in an order that is the same in each
+    round.
+
+    Both ends of a connection do so. The choices of the first four switches are the source's, each among
+    at most 256 next hops; where there are more, and until a source has a list for new routes, a packet
+    takes a random one.
+    """
+
+    _tag = "presto"
+
+    cell: str = "64KB"
+    """Bytes on the wire after which a flow takes the next path; a packet that would exceed them is on the
+    next path. A size, such as "64KiB", at least 1B.
+    """
+
+    order: Order = "plain"
+    """The order of the paths."""
+
+    weights: Weights = "equal"
+    """How often a path is in the list."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Weighted(Model):
     """Weighted per-flow ECMP, WCMP: a hash of the 5-tuple chooses among entries, of which a next hop has
     as many as its weight.
@@ -822,7 +901,7 @@ class Weighted(Model):
 
     _tag = "weighted"
 
-    weights: Weights = "capacity"
+    weights: Weights2 = "capacity"
     """The weights of next hops."""
 
     entries: int = 256
@@ -861,6 +940,22 @@ class LetFlow(Model):
 
     expiry: Expiry = "exact"
     """The end of a flowlet: an exact time, or a bit as in CONGA's switch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flare(Model):
+    """FLARE: each flowlet of a flow takes the next hop with the largest deficit of bytes, at each switch."""
+
+    _tag = "flare"
+
+    gap: str = "500us"
+    """A pause longer than this between two packets of a flow ends a flowlet. Shorter than the largest
+    difference of the paths' delays, and packets overtake others. A time, such as "10us", at least 1ns,
+    at most 10s.
+    """
+
+    shares: Shares = "equal"
+    """The share of the bytes that each next hop is to get."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -964,6 +1059,45 @@ class Conga(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConWeave(Model):
+    """ConWeave: a flow whose round trip between the two leaves is late takes another path, and its packets
+    are put in order at the receiver's leaf. Defaults: the authors' for leaves and spines.
+    """
+
+    _tag = "conweave"
+
+    extra_reply: str = "4us"
+    """A reply is late after the round trip of an empty network between the two leaves and this time. A
+    time, such as "10us", at least 0s, at most 1s.
+    """
+
+    path_pause: str = "16us"
+    """A path by which a packet came marked is not chosen for this time. A time, such as "10us", at least
+    0s, at most 1s.
+    """
+
+    extra_flush: str = "16us"
+    """Held packets go on this long after the time at which the last packet of the old path is expected. A
+    time, such as "10us", at least 0s, at most 1s.
+    """
+
+    default_wait: str = "200us"
+    """The time for which they are held where nothing tells when that packet is to come. A time, such as
+    "10us", at least 0s, at most 1s.
+    """
+
+    tx_expiry: str = "300us"
+    """A flow that has been without packets for longer takes any path. A time, such as "10us", at least
+    1ns, at most 1s.
+    """
+
+    reply_bytes: str = "64B"
+    """Bytes on the wire of a packet from leaf to leaf. A size, such as "64KiB", at least 1B, at most
+    1500B.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Granted(Model):
     """Packets take the path that the controller assigned to their flow; flows without an assignment take
     one by a hash of the flow. Only with a controller that chooses paths.
@@ -1021,14 +1155,14 @@ class Dual(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class ModK(Model):
-    """One path for each pair of hosts: the number of the destination, or of the source, chooses the ports
-    upwards.
+    """One path for each pair of hosts: a number, of the destination, the source or a path, chooses the
+    ports upwards.
     """
 
     _tag = "mod-k"
 
     by: By2 = "destination"
-    """The host whose number chooses."""
+    """The number that chooses."""
 
     answers: Answers = "own"
     """The path of acknowledgements and other answers."""
@@ -1042,6 +1176,21 @@ class Valiant(Model):
 
     via: Via = "turning"
     """The switches from which it is drawn."""
+
+    answers: Answers = "own"
+    """The path of acknowledgements and other answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spain(Model):
+    """Each connection has one of a few paths that share as few links as possible; paths may be longer than
+    the shortest.
+    """
+
+    _tag = "spain"
+
+    paths: int = 4
+    """Most paths between two hosts; fewer where no further path exists. At least 1, at most 64."""
 
     answers: Answers = "own"
     """The path of acknowledgements and other answers."""
@@ -2796,6 +2945,308 @@ class Irn(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Nscc(Model):
+    """NSCC: the sender's window follows marks and queueing delay."""
+
+    _tag = "nscc"
+
+    target_delay: str | Literal["derived"] = "derived"
+    """Target of the queueing delay. "derived": three quarters of the network's round trip, the whole of it
+    where ports do not trim (uet-htsim: -target_q_delay). A time, such as "10us", at least 1ns, at most
+    1s.
+    """
+
+    quick_adapt: bool = True
+    """Whether a period that brings few bytes cuts the window to them."""
+
+    quick_adapt_gate: int = 3
+    """Few are less than the largest window divided by 2 to this power (uet-htsim: -qa_gate). At most 30."""
+
+    quick_adapt_threshold: float = 4.0
+    """Without a trimmed packet, a queueing delay above so many targets is needed, too. At most 1000.0."""
+
+    fair_increase: float = 5.0
+    """Packets that the window gains in a round trip above the target without marks, for a path of the
+    reference. At most 1000.0.
+    """
+
+    proportional_increase: float = 4.0
+    """Packets that it gains below the target, for a delay of zero. At most 1000.0."""
+
+    eta: float = 0.15
+    """Packets that it gains in each round trip in any case. At most 1000.0."""
+
+    fast_increase: float = 0.25
+    """Share of received bytes by which it grows while there is no delay. At most 1000.0."""
+
+    fast_below: str = "1us"
+    """Delay below which there is none. A time, such as "10us", at most 1s."""
+
+    decrease: float = 0.8
+    """Strength of the multiplicative decrease. At most 1.0."""
+
+    max_decrease: float = 0.5
+    """Largest share of the window that a decrease takes. At most 1.0."""
+
+    delay_gain: float = 0.0125
+    """Weight of a sample in the average of the queueing delay. At least 1e-06, at most 1.0."""
+
+    reference_rate: str = "100Gbps"
+    """Rate of the path for which the increases hold; they grow with the bandwidth-delay product. A rate,
+    such as "10Gbps", at least 1Mbps.
+    """
+
+    reference_rtt: str = "12us"
+    """Round trip of that path. A time, such as "10us", at least 1ns, at most 1s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bitmap(Model):
+    """All values in turn. Marks, trims and timeouts penalise a value: it is passed over once for each
+    point.
+    """
+
+    _tag = "bitmap"
+
+    marked: int = 1
+    """Penalty of a mark. At most 255."""
+
+    trimmed: int = 4
+    """Penalty of a packet that was trimmed on its way. At most 255."""
+
+    timed_out: int = 15
+    """Penalty of a timeout. At most 255."""
+
+    most: int = 15
+    """The largest penalty of a value. At least 1, at most 255."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixed(Model):
+    """Values of answers without a mark, first in first out, as under "reps-legacy" without its first
+    window; without any, the next one of "bitmap". Both learn from each answer.
+    """
+
+    _tag = "mixed"
+
+    bitmap: Bitmap = Bitmap()
+    """Penalties of values that are not recycled."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uet(Model):
+    """The Ultra Ethernet transport. Each parameter of its public simulator is a field, with the flag that
+    it has there.
+    """
+
+    _tag = "uet"
+
+    control: UetControl = Nscc()
+    """Congestion control: "nscc" (-sender_cc_only), "rccc" (-receiver_cc_only), "both" (-sender_cc
+    -receiver_cc), "dctcp" and "constant" (-sender_cc_algo).
+    """
+
+    mtu: str = "4150B"
+    """Bytes of a full data packet on the wire, with its header (-mtu). A size, such as "64KiB", at least
+    65B, at most 65535B.
+    """
+
+    header_bytes: str = "64B"
+    """Header of a data packet. A size, such as "64KiB", at least 1B, at most 1000B."""
+
+    control_bytes: str = "64B"
+    """Bytes of an ACK, NACK, PULL, request or probe on the wire. A size, such as "64KiB", at least 1B, at
+    most 1500B.
+    """
+
+    initial_window: str | None = None
+    """First window of senders that have one. Absent: the largest one (-cwnd). It changes no credit. A
+    size, such as "64KiB", at least 1B, at most 1000GB.
+    """
+
+    max_window: str | None = None
+    """Largest window, and most credit that a sender keeps. Absent: 1.5 bandwidth-delay products of the
+    host's link; the largest window then falls with the flow's own round trip. A size, such as "64KiB",
+    at least 1B, at most 1000GB.
+    """
+
+    min_window: str | None = None
+    """Smallest window. Absent: a full packet. A size, such as "64KiB", at least 1B, at most 1000GB."""
+
+    network_rtt: str | Literal["derived"] = "derived"
+    """Round trip from which windows and increases follow, and the first base round trip of each flow.
+    "derived": that of a full packet and its ACK over the longest path, with nothing in the way. A time,
+    such as "10us", at least 1ns, at most 1s.
+    """
+
+    base_rtt_from_nacks: bool = True
+    """Whether the report of a trimmed packet lowers the base round trip, too
+    (-disable_base_rtt_update_on_nack: no).
+    """
+
+    ack_bytes: str = "16KiB"
+    """Received bytes after which an ACK is due (-sack_threshold); 1 B: an ACK for each packet. A size,
+    such as "64KiB", at least 1B, at most 1GB.
+    """
+
+    bitmap_bits: int = 64
+    """Packets of the bitmap of an ACK. At least 1, at most 64."""
+
+    trimming: bool = True
+    """Whether ports trim packets; it then requires such ports. Without, ports drop (-disable_trim)."""
+
+    sleek: SleekRule | None = None
+    """Recovery of losses where ports do not trim (-sleek). Absent: by timeouts alone."""
+
+    rto_min: str | Literal["derived"] = "derived"
+    """Time after which an unanswered packet counts as lost. "derived": 15 us and the time in which six
+    ports of the network send their whole queues. A time, such as "10us", at least 1us, at most 10s.
+    """
+
+    request_interval: str | None = None
+    """Least time between two requests of a sender (RTS). Absent: the network's round trip (uet-htsim with
+    RCCC alone: 0). A time, such as "10us", at most 10s.
+    """
+
+    entropy: Entropy2 = Mixed()
+    """Choice of each packet's entropy value (-load_balancing_algo). Read under the balancer "entropy"."""
+
+    entropy_values: int = 64
+    """Entropy values of a flow, a power of two (-paths); 1: one path. At least 1, at most 32768."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rccc(Model):
+    """RCCC: the receiver paces its senders by credit."""
+
+    _tag = "rccc"
+
+    pull_rate: float = 0.99
+    """Credit is given at this share of the rate of the receiver's link. More than 0.0, at most 10.0."""
+
+    pull_quantum: str = "256B"
+    """Unit of credit. A size, such as "64KiB", at least 1B, at most 65535B."""
+
+    pull_bytes: str = "16KiB"
+    """Most credit of one pull, cut to whole units. A size, such as "64KiB", at least 1B, at most 10MB."""
+
+    slow_pulls: bool = True
+    """Whether a receiver without requests for credit gives some to its idle flows."""
+
+    oversubscription_control: bool | Literal["derived"] = "derived"
+    """Whether receivers slow down when the network between is congested. "derived": if its tiers are
+    oversubscribed and there is no window besides (uet-htsim: -oversubscribed_cc,
+    -force_disable_oversubscribed_cc).
+    """
+
+    oversubscription: float | Literal["derived"] = "derived"
+    """By how much the hosts together are faster than the narrowest tier of the network. "derived": from
+    the topology.
+    """
+
+    target: float = 0.3
+    """Congestion, as an average share of marked packets, above which the rate falls. At most 1.0."""
+
+    increase: float = 0.01
+    """Share of the rate that an interval without congestion adds, doubled with each such interval without
+    marks (-Ai). At most 1.0.
+    """
+
+    decrease: float = 0.5
+    """Weight of the congestion above the target in a decrease (-Md). At most 1.0."""
+
+    gain: float = 0.5
+    """Weight of the newest interval in the average (-alpha). At least 1e-06, at most 1.0."""
+
+    min_rate: float = 0.9
+    """Least share of the rate, times the oversubscription. At least 0.01, at most 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Both(Model):
+    """NSCC and RCCC together (uet-htsim: -sender_cc -receiver_cc)."""
+
+    _tag = "both"
+
+    nscc: Nscc = Nscc()
+    """The sender's window."""
+
+    rccc: Rccc = Rccc()
+    """The receiver's credit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UetDctcp(Model):
+    """A window by marks: one packet more in a round trip without them, a third of the marked bytes less."""
+
+    _tag = "dctcp"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant(Model):
+    """The first window for good, except that a timeout takes its packet's bytes."""
+
+    _tag = "constant"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SleekRule(Model):
+    """Parameters of SLEEK."""
+
+    factor: float = 1.5
+    """Recovery begins when so many windows have arrived behind a gap, at most the largest window. At most
+    100.0.
+    """
+
+    min_packets: int = 5
+    """The fewest packets for that. At least 1, at most 10000."""
+
+    probe_first: int = 3
+    """A probe follows the last answer after so many base round trips, while there is data to send; at the
+    end of a flow after one and the target delay. At least 1, at most 1000.
+    """
+
+    probe_retry: int = 5
+    """The next probe follows after so many. At least 1, at most 1000."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oblivious(Model):
+    """All values in turn, in an order that a random number changes after each round."""
+
+    _tag = "oblivious"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reps(Model):
+    """Recycled values: the oldest that an answer has returned without a mark and that was not used since,
+    or a random one.
+    """
+
+    _tag = "reps"
+
+    buffer: int = 8
+    """Values that are kept. At least 1, at most 1024."""
+
+    freeze: str = "10ms"
+    """After a timeout the values of the buffer are used in turn for so long, whether they were used or
+    not. A time, such as "10us", at most 10s.
+    """
+
+    explore: int = 16
+    """Packets with random values after that. At most 1000000."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepsLegacy(Model):
+    """The first window goes through the values, later packets reuse those of answers without a mark, first
+    in first out; a random one if there is none.
+    """
+
+    _tag = "reps-legacy"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pacing(Model):
     """Settings of a sender at a rate that switches give."""
 
@@ -3461,6 +3912,50 @@ class PythonQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Trimming(Model):
+    """A short data queue that trims or drops, headers before data, and marks on departure."""
+
+    _tag = "trimming"
+
+    limit: Limit | Literal["derived"] = "derived"
+    """Limit of the data queue, the packet on the wire included. "derived": as many full packets as the
+    bandwidth-delay product of the longest path between hosts has, rounded up; five times that if
+    packets are dropped (uet-htsim: -q).
+    """
+
+    header_limit: Limit | None = None
+    """Limit of the queue of headers and control packets. Absent: twice as many bytes as that of data (uet-
+    htsim).
+    """
+
+    headers_per_data: int = 0
+    """Headers served for each data packet while both wait; 0: headers always go first (uet-htsim:
+    100,000). At most 1000000.
+    """
+
+    trim: TrimmingRule = "coin"
+    """The packet that loses its payload when the data queue is full, or none: then the packet is dropped."""
+
+    trimmed_bytes: str = "64B"
+    """Size of a trimmed packet (uet-htsim: -trimsize). A size, such as "64KiB", at least 1B, at most
+    1500B.
+    """
+
+    ecn_low: Limit | Literal["derived"] = "derived"
+    """No packet is marked up to this many bytes of data that wait. "derived": a fifth of the packets of
+    the bandwidth-delay product, rounded up (uet-htsim: -ecn).
+    """
+
+    ecn_high: Limit | Literal["derived"] = "derived"
+    """Each packet is marked above this; between both the probability rises in proportion. "derived": four
+    fifths.
+    """
+
+    ecn_last_hop: bool | Literal["derived"] = "derived"
+    """Whether ports to hosts mark, too. "derived": unless the receivers of a transport pace their senders."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dynamic(Model):
     """Dynamic thresholds (Choudhury and Hahne 1998): a queue that would be longer than `alpha` times the
     free bytes of its switch drops the packet. The limit of `queue` stays in force.
@@ -3642,7 +4137,7 @@ class PdqPort(Model):
 
     _tag = "pdq"
 
-    order: Order = "pdq"
+    order: Order2 = "pdq"
     """Which flow is more critical than another."""
 
     early_start: float = 2.0
@@ -3856,8 +4351,23 @@ class Hedera(Model):
     period: str = "5s"
     """Counters are read and flows placed this often (paper: 5 s). A time, such as "10us", at least 1us."""
 
+    detect: Detect = "rate"
+    """The sign by which a flow is found to be large: large flows alone are placed."""
+
     large: float = 0.1
-    """A flow is large, and is placed, when it sends more than this share of its host's link. At most 1.0."""
+    """Under detect = "rate": a flow is large when it sends more than this share of its host's link. At
+    most 1.0.
+    """
+
+    threshold: str = "100KB"
+    """Under detect = "sent" and "backlog": bytes from which on a flow is large. A size, such as "64KiB",
+    at least 1B.
+    """
+
+    probability: float = 0.001
+    """Under detect = "sample": the probability with which a switch samples a packet. At least 1e-06, at
+    most 1.0.
+    """
 
     placement: Placement = "annealing"
     """The placement of large flows on paths."""
@@ -4570,7 +5080,7 @@ class MeasureWindow(Model):
 
 
 @dataclass(frozen=True)
-class WeightsLinks(Wrapped):
+class Weights2Links(Wrapped):
     """Those of the links listed; all others have weight 1."""
 
     _tag = "links"
@@ -4696,6 +5206,19 @@ class FaultChangeRate(Wrapped):
 
 
 @dataclass(frozen=True)
+class FaultChangeCapacity(Wrapped):
+    """It has this share of its rate as built, and the queue at its head this share of its limits and
+    thresholds, if that is "trimming", "ndp", "drop-tail" or "ecn"; packets in transmission keep their
+    rate.
+    """
+
+    _tag = "capacity"
+
+    value: float
+    """At least 0.001, at most 1000.0."""
+
+
+@dataclass(frozen=True)
 class FaultChangeLoss(Wrapped):
     """Each packet is lost with this probability."""
 
@@ -4792,44 +5315,65 @@ Topology = (
 Balancer = (
     Single
     | PerFlow
+    | Entropy
     | PerPacket
     | Permuted
+    | Drb
+    | Presto
     | Weighted
     | LetFlow
+    | Flare
     | Drill
     | Adaptive
     | Conga
+    | ConWeave
     | Granted
     | PythonBalancer
     | Nix
     | Dual
     | ModK
     | Valiant
+    | Spain
     | Explicit2
     | Literal[
         "single",
         "per-flow",
+        "entropy",
         "per-packet",
         "permuted",
+        "drb",
+        "presto",
         "weighted",
         "letflow",
+        "flare",
         "drill",
         "adaptive",
         "conga",
+        "conweave",
         "granted",
         "nix",
         "dual",
         "mod-k",
         "valiant",
+        "spain",
         "explicit",
     ]
 )
 
+# The order of the paths in the list of a source.
+Order = Literal["reversed", "plain"]
+
+# How often a path is in the list.
+Weights = Literal["equal", "capacity"]
+
 # The weights of next hops.
-Weights = WeightsLinks | Literal["capacity"]
+Weights2 = Weights2Links | Literal["capacity"]
 
 # The end of a flowlet.
 Expiry = Literal["exact", "age-bit"]
+
+# The share of the bytes of a next hop.
+Shares = Literal["equal", "rate"]
 
 # Levels of ports in the order in which they are compared.
 Method = Literal[
@@ -4857,8 +5401,8 @@ Answers = Literal["own", "backwards"]
 # The place where the two families part.
 By = Literal["address", "interface"]
 
-# The host whose number chooses the path.
-By2 = Literal["destination", "source"]
+# The number that chooses the path.
+By2 = Literal["destination", "source", "lid"]
 
 # The switches that a connection may go by.
 Via = Literal["turning", "any"]
@@ -4875,6 +5419,7 @@ Transport = (
     | ParallelTcp
     | Dcqcn
     | Roce
+    | Uet
     | Rcp
     | Daq
     | D3
@@ -4893,6 +5438,7 @@ Transport = (
         "parallel-tcp",
         "dcqcn",
         "roce",
+        "uet",
         "rcp",
         "daq",
         "d3",
@@ -5090,6 +5636,19 @@ Recovery = GoBackN | GoBackZero | Irn | Literal["go-back-n", "go-back-0", "irn"]
 # The packets that are retransmitted after a report of a missing one.
 Resend = Literal["lost", "all"]
 
+# Congestion control of flows over Ultra Ethernet.
+UetControl = Nscc | Rccc | Both | UetDctcp | Constant | Literal["nscc", "rccc", "both", "dctcp", "constant"]
+
+# Choice of the entropy value of each packet.
+Entropy2 = (
+    Mixed
+    | Oblivious
+    | Bitmap
+    | Reps
+    | RepsLegacy
+    | Literal["mixed", "oblivious", "bitmap", "reps", "reps-legacy"]
+)
+
 # The time at which a flow sends the packets that its window allows.
 Send = Literal["sliding", "rounds"]
 
@@ -5120,6 +5679,7 @@ Queue = (
     | Pie
     | DaqPort
     | PythonQueue
+    | Trimming
     | Literal[
         "infinite",
         "drop-tail",
@@ -5132,6 +5692,7 @@ Queue = (
         "red",
         "pie",
         "daq",
+        "trimming",
     ]
 )
 
@@ -5154,6 +5715,9 @@ Threshold = Literal["fixed", "measured"]
 # and a "queue for short flows" that is two.
 Reported = Literal["class", "experienced"]
 
+# The packet that a full data queue trims or drops.
+TrimmingRule = Literal["coin", "arriving", "none"]
+
 # Memory that the ports of a switch share.
 Buffer = Dynamic | ActiveBuffer | HpccSwitch | Literal["dynamic", "abm", "hpcc"]
 
@@ -5167,7 +5731,7 @@ Allocation = Literal["greedy", "capped"]
 PortState = Literal["counters", "flows"]
 
 # Which flow is more critical than another.
-Order = Literal["pdq", "edf", "sjf", "peq"]
+Order2 = Literal["pdq", "edf", "sjf", "peq"]
 
 # Central controller, which decides for all hosts when, or how fast, they send.
 Controller = (
@@ -5191,6 +5755,10 @@ RateNormaliser = Literal["per-flow", "uniform", "none"]
 # Links that have prices.
 Priced = Literal["all", "hosts"]
 
+# The sign by which a flow is found to be large, when the controller looks. But for the rate, a flow
+# stays large until its end.
+Detect = Literal["rate", "sent", "backlog", "sample"]
+
 # The placement of large flows on paths.
 Placement = Literal["first-fit", "annealing"]
 
@@ -5205,7 +5773,7 @@ FlowOrder = Literal["arrival", "shortest"]
 FaultTarget = FaultTargetCable | FaultTargetLink | FaultTargetNode | RandomNodes | RandomCables
 
 # The change to a part of the network.
-FaultChange = FaultChangeRate | FaultChangeLoss | Literal["down", "up"]
+FaultChange = FaultChangeRate | FaultChangeCapacity | FaultChangeLoss | Literal["down", "up"]
 
 # When flows start.
 Arrivals = (

@@ -20,6 +20,7 @@ from flowyard.scenario import (
     Rcp,
     Roce,
     Tcp,
+    Uet,
 )
 from flowyard.scenario import PythonTransport as Python
 
@@ -41,4 +42,5 @@ __all__ = [
     "Rcp",
     "Roce",
     "Tcp",
+    "Uet",
 ]
