@@ -117,6 +117,11 @@ pub trait Settings {
         false
     }
 
+    /// Whether the path of a connection is that of a hash of its label, so that a host can change it.
+    fn hashes(&self) -> bool {
+        false
+    }
+
     /// Whether packets carry paths that a controller has chosen.
     fn follows_controller(&self) -> bool {
         false

@@ -14,6 +14,10 @@ use crate::topology::Fabric;
 pub struct PerFlow {}
 
 impl Settings for PerFlow {
+    fn hashes(&self) -> bool {
+        true
+    }
+
     fn one_path(&self) -> bool {
         true
     }

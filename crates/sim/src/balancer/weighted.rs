@@ -62,6 +62,10 @@ impl Default for Weighted {
 }
 
 impl Settings for Weighted {
+    fn hashes(&self) -> bool {
+        true
+    }
+
     fn one_path(&self) -> bool {
         true
     }

@@ -545,18 +545,26 @@ impl<'a> Draft<'a> {
         self.entries().filter_map(problem).collect()
     }
 
-    /// A transport that is to choose paths itself needs a balancer that leaves them to it.
+    /// A transport that is to choose paths itself needs a balancer that leaves them to it; one that changes the labels of its
+    /// connections one that hashes them.
     fn paths(&self) -> Vec<Problem> {
-        let problem = |(path, entry): (String, &'a Value)| {
+        let problems = |(path, entry): (String, &'a Value)| {
             let (at, transport) = self.transport_of(&path, entry)?;
             let balancer = self.balancer_of(&path, entry).1.unwrap_or_else(|| transport.profile().balancer);
-            let field = transport.needs().paths.filter(|_| !balancer.leaves_paths())?;
-            let message =
-                format!("needs a balancer that leaves paths to the sender, not \"{}\"", balancer.name());
-            let hint = Some("use routing.balancer = \"permuted\"".to_string());
-            Some(Problem::new(join(&join(&at, transport.name()), field), message).with_hint(hint))
+            let needs = transport.needs();
+            let wrong = [
+                (needs.paths, balancer.leaves_paths(), "leaves paths to the sender", "\"permuted\""),
+                (needs.labels, balancer.hashes(), "hashes labels", "\"per-flow\" or \"weighted\""),
+            ];
+            let problem = |(field, fits, does, names): (Option<&str>, bool, &str, &str)| {
+                let field = field.filter(|_| !fits)?;
+                let message = format!("needs a balancer that {does}, not \"{}\"", balancer.name());
+                let hint = Some(format!("use routing.balancer = {names}"));
+                Some(Problem::new(join(&join(&at, transport.name()), field), message).with_hint(hint))
+            };
+            Some(wrong.into_iter().filter_map(problem).collect::<Vec<_>>())
         };
-        self.entries().filter_map(problem).collect()
+        self.entries().filter_map(problems).flatten().collect()
     }
 
     /// Each traffic entry has its own name.

@@ -14,6 +14,7 @@ pub mod paced;
 pub mod priorities;
 pub mod profile;
 pub mod reassembly;
+pub mod repath;
 pub mod rtt;
 pub mod sent;
 pub mod session;

@@ -113,6 +113,8 @@ pub struct Needs {
     pub deadlines: Option<&'static str>,
     /// The choice of paths, by this field, if it is set so: only some balancers leave it to the transport.
     pub paths: Option<&'static str>,
+    /// The labels of its connections, by this field, if it is set so: only balancers that hash them give another path then.
+    pub labels: Option<&'static str>,
     /// The queue of switches, its rules and its limit, at hosts' ports, by this field, if it is set so: the transport fills
     /// it by [`Host::hand_over`](crate::engine::contract::host::Host::hand_over).
     pub host_queues: Option<&'static str>,

@@ -82,11 +82,12 @@ impl Endpoint for Model {
         self.message(id, start, cx);
     }
 
-    fn connect(&mut self, id: ConnId, _key: u64, cx: &mut impl Host) {
+    fn connect(&mut self, id: ConnId, key: u64, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
         let (sender, source) = self.senders.open(id, cx);
         source.reset();
         sender.reset(config);
+        sender.steer(id, key, config, cx);
     }
 
     fn message(&mut self, flow: ConnId, start: Start, cx: &mut impl Host) {

@@ -21,6 +21,7 @@ use crate::queue::drop_tail::DropTail;
 use crate::queue::ecn::Ecn;
 use crate::queue::strict_priority::StrictPriority;
 use crate::transport::frame::{Frame, TcpFrame};
+use crate::transport::repath::Repath;
 use crate::transport::tagging::Tagging;
 use crate::transport::{Needs, Profile, Prototypes, Settings, Signal};
 use crate::units::{Bytes, Time};
@@ -171,6 +172,10 @@ pub struct Tcp {
     /// of them have class 0, as acknowledgements and SYNs have in any case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tagging: Option<Tagging>,
+    /// Gives a connection another path while its packets are marked, and after a timeout: by a label that switches hash. Absent: it
+    /// keeps its path. Needs marks, and a balancer that hashes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repath: Option<Repath>,
 }
 
 impl Default for Tcp {
@@ -216,6 +221,7 @@ impl Default for Tcp {
             ecn: false,
             ecn_retransmissions: false,
             tagging: None,
+            repath: None,
         }
     }
 }
@@ -247,7 +253,8 @@ impl Settings for Tcp {
         let marks = self.echo().map(|_| Feature::Ecn);
         let classes = self.tagging.as_ref().map(|_| Feature::Classes);
         let features = marks.into_iter().chain(classes).collect();
-        Needs { features, records: self.sack(), ..Needs::default() }
+        let labels = self.repath.as_ref().map(|_| "repath");
+        Needs { features, records: self.sack(), labels, ..Needs::default() }
     }
 
     fn bind(&mut self, prototypes: &Prototypes) -> bool {
@@ -275,6 +282,11 @@ impl Settings for Tcp {
             problems.push(Problem::new("receive_window", why));
         }
         problems.extend(within("tagging", self.tagging.iter().flat_map(Tagging::problems)));
+        problems.extend(within("repath", self.repath.iter().flat_map(Repath::problems)));
+        if self.repath.is_some() && self.echo().is_none() {
+            let why = "needs marks: set ecn = true, or a congestion control that reads them, such as dctcp";
+            problems.push(Problem::new("repath", why));
+        }
         let control = format!("congestion.{}", self.congestion().name());
         problems.extend(within(control, self.congestion().problems()));
         problems

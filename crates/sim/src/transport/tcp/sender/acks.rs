@@ -35,7 +35,13 @@ impl Sender {
                 self.backoff = 0;
                 self.timer.clear();
             }
-            kind::ACK => self.on_ack(id, packet, config, source, cx),
+            kind::ACK => {
+                let before = self.una_seq;
+                self.on_ack(id, packet, config, source, cx);
+                if self.path.is_some() {
+                    self.steer_by(before, packet, config, cx.now());
+                }
+            }
             _ => return,
         }
         if self.may_send(config, source) {

@@ -8,6 +8,7 @@ mod probe;
 mod rack;
 mod scoreboard;
 mod selective;
+mod steering;
 mod timers;
 mod undo;
 
@@ -26,6 +27,7 @@ use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Timer, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
+use crate::transport::repath::Repathing;
 use crate::transport::rtt::Rtt;
 use crate::transport::source::{Next, Source};
 use crate::units::{Rate, Time};
@@ -100,6 +102,8 @@ pub struct Sender {
     rack: Rack,
     probe: Probe,
     undo: Undo,
+    /// The label of its packets, if it changes.
+    path: Option<Box<Repathing>>,
 }
 
 /// A range of the data in flight.
@@ -178,6 +182,7 @@ impl Sender {
             rack: Rack::default(),
             probe: Probe::default(),
             undo: Undo::default(),
+            path: None,
         }
     }
 
@@ -368,7 +373,11 @@ impl Sender {
         });
         let header = Header { kind, class, len: segment.len as u16, number, seq, ack: 0 };
         let size = segment.len + config.data_header_bytes();
-        (Some(cx.packet(message.flow, Toward::Receiver, size, flags, header)), self.may_send(config, source))
+        let mut packet = cx.packet(message.flow, Toward::Receiver, size, flags, header);
+        if let Some(path) = &self.path {
+            packet.label = path.label();
+        }
+        (Some(packet), self.may_send(config, source))
     }
 
     /// Kind and flags of a segment.
