@@ -310,6 +310,24 @@ fn with_a_full_spine(repath: &str) -> f64 {
     (1..=6).map(fct).sum::<f64>() / 6.0
 }
 
+/// Subflows change paths, each on its own, in parts as in one.
+#[test]
+fn subflows_change_paths() {
+    let text = r#"
+        queue = "ecn"
+        transport.mptcp = { subflows = 2, tcp = { congestion = "dctcp", repath = { flow-bender = {} }, rto_min = "1ms" } }
+        topology.leaf-spine = { leaves = 2, spines = 4, hosts = 4, spine.rate = "2Gbps" }
+        [[traffic]]
+        name = "flows"
+        arrivals.at-once = {}
+        matrix = "permutation"
+        sizes.fixed = "300KB"
+    "#;
+    same_in_all_ways(text);
+    let kept = text.replace(", repath = { flow-bender = {} }", "");
+    assert_ne!(run(text).digest(), run(&kept).digest());
+}
+
 /// Hosts find a free spine: four flows over three free spines and a full one end sooner than where each keeps its first path, on
 /// average over six seeds. LIT-LB-FLOWBENDER and PLB-FLEET: the sign.
 #[test]

@@ -122,9 +122,10 @@ impl<R: Record> Model<R> {
 
     fn open(&mut self, id: ConnId, cx: &mut impl Host) {
         let conn = cx.conn(id);
-        let Conn { parent: flow, subflow: own, .. } = *conn;
+        let Conn { parent: flow, subflow: own, label, .. } = *conn;
         let config = &self.configs.of(conn).tcp;
         let sender = self.senders.at(id, cx);
+        sender.steer(id, u64::from(label), config, cx);
         sender.open(id, config, &self.outgoing.at(flow, cx).share(own), cx);
         if sender.is_established() {
             self.fill(flow, own, cx);

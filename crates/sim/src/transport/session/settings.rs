@@ -177,7 +177,8 @@ impl<T: OverTcp> Settings for T {
     }
 
     fn needs(&self) -> Needs {
-        self.tcp().needs()
+        let needs = self.tcp().needs();
+        Needs { labels: needs.labels.map(|_| "tcp.repath"), ..needs }
     }
 
     fn bind(&mut self, prototypes: &Prototypes) -> bool {
