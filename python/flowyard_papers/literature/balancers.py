@@ -2,8 +2,8 @@
 
 Alizadeh et al., "CONGA: distributed congestion-aware load balancing for datacenters", SIGCOMM 2014, section 5: 64 hosts
 of 10 Gbps, two cables of 40 Gbps from each leaf to each spine, one of them down. Vanini et al., "Let it flow", NSDI
-2017, has LetFlow on the same network; Ghorbani et al., "DRILL", SIGCOMM 2017, and Kabbani et al., "FlowBender", CoNEXT 2014,
-judge their schemes on whole networks. Load is the share of the 160 Gbps between the leaves.
+2017, has LetFlow on the same network; Ghorbani et al., "DRILL", SIGCOMM 2017, and Kabbani et al., "FlowBender", CoNEXT
+2014, judge their schemes on whole networks. Load is the share of the 160 Gbps between the leaves.
 """
 
 from typing import TYPE_CHECKING
