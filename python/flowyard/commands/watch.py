@@ -40,6 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     name = name_of(result, arguments.folder)
     from_ps, until_ps = span(arguments.since, arguments.until, result.summary["end_ps"])
     page = watch_page(result, name, from_ps, until_ps)
-    path = folders.write_new(page, arguments.output, numbered=f"{arguments.folder.resolve().name}-watch", suffix=".html")
+    path = folders.write_new(
+        page, arguments.output, numbered=f"{arguments.folder.resolve().name}-watch", suffix=".html"
+    )
     print(json.dumps({"page": str(path)}) if arguments.json else f"page in {path}")
     return COMPLETE

@@ -166,7 +166,9 @@ def port_of(run: Result, link: str, from_ps: int, until_ps: int) -> Port:
     names = [f"{a} -> {b}" for a, b in links.select("from", "to").iter_rows()]
     if link not in names:
         near = get_close_matches(link, names, 1, 0.0)
-        raise UserError(f"{link[:80]!r}: no such link; the nearest name is {near[0]!r}" if near else "no links")
+        raise UserError(
+            f"{link[:80]!r}: no such link; the nearest name is {near[0]!r}" if near else "no links"
+        )
     number = names.index(link)
     share = links["packets"][number] / max(sum(links["packets"]), 1)
     expected = int(again.rows_between(run, from_ps, until_ps) * share)
