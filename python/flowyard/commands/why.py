@@ -33,7 +33,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="a page (.html) or a picture (.svg, .png) of one flow: packets over time, window, rate, RTT and queues",
+        help="a page (.html) or a picture (.svg, .png) of one flow: packets over time, window, rate, RTT and queues; "
+        "or its packets for Wireshark (.pcapng)",
     )
     parser.add_argument("--ladder", action="store_true", help="as a picture the ladder of its first packets")
     parser.add_argument(
