@@ -153,3 +153,7 @@ def test_the_folder_of_a_sweep_is_not_that_of_a_run(flowyard, tmp_path):
     refused = flowyard("why", tmp_path / "swept")
     assert refused.returncode == 2
     assert f"is the folder of a sweep; name one of its runs, {tmp_path / 'swept/runs'}/RUN" in refused.stderr
+
+
+def test_a_run_alone_is_required(flowyard):
+    assert flowyard("why").stderr.endswith("the following arguments are required: RUN\n")

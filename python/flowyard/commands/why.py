@@ -20,6 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "flows",
         type=int,
         nargs="*",
+        default=[],
         metavar="FLOW",
         help="numbers in flows.parquet; default the complete flow with the largest slowdown",
     )
