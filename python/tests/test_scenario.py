@@ -45,6 +45,7 @@ UNIONS = {
     "topologies": "Topology", "transports": "Transport", "queues": "Queue", "balancers": "Balancer",
     "agents": "Agent", "controllers": "Controller", "arrivals": "Arrivals", "matrices": "Matrix", "sizes": "Sizes",
     "congestion_controls": "Congestion", "partitions": "Partition", "rate_controls": "RateControl",
+    "uet_controls": "UetControl", "path_selectors": "PathSelector",
 }  # fmt: skip
 
 
