@@ -246,7 +246,7 @@ def scenario(matrix: Path, case: Case, control: tuple[str, ...], seed: int) -> d
             groups.setdefault((start, size), []).append([src, dst])
     traffic = [
         {
-            "name": f"flows {number}",
+            "name": f"flows-{number}",
             "arrivals": {"at-once": {"at": f"{start}us", "jitter": "0s"}},
             "matrix": {"pairs": pairs},
             "sizes": {"fixed": f"{size}B"},
