@@ -30,7 +30,9 @@ __all__ = [
     "Balancer",
     "Barrier",
     "Bimodal",
+    "Bitmap",
     "Blocks",
+    "Both",
     "By",
     "By2",
     "ByTrigger",
@@ -43,6 +45,7 @@ __all__ = [
     "Conga",
     "Congestion",
     "Connection",
+    "Constant",
     "ControlChannel",
     "Controller",
     "Counts",
@@ -71,6 +74,7 @@ __all__ = [
     "Echo",
     "Ecn",
     "Endless",
+    "Entropy",
     "Entry",
     "Estimate",
     "EstimateAverage",
@@ -91,6 +95,7 @@ __all__ = [
     "FatTree",
     "Fault",
     "FaultChange",
+    "FaultChangeCapacity",
     "FaultChangeLoss",
     "FaultChangeRate",
     "FaultTarget",
@@ -153,6 +158,7 @@ __all__ = [
     "MeasureWindow",
     "Method",
     "Milestone",
+    "Mixed",
     "ModK",
     "Mode",
     "Mptcp",
@@ -161,6 +167,8 @@ __all__ = [
     "NewReno",
     "Nix",
     "Normal",
+    "Nscc",
+    "Oblivious",
     "Observe",
     "OnOff",
     "Order",
@@ -173,6 +181,7 @@ __all__ = [
     "Pareto",
     "Partition",
     "PathPenalty",
+    "PathSelector",
     "Paths",
     "PathsCount",
     "PathsOneIn",
@@ -209,6 +218,7 @@ __all__ = [
     "RandomNodes",
     "RateControl",
     "RateNormaliser",
+    "Rccc",
     "Rcp",
     "RcpPort",
     "Red",
@@ -219,6 +229,8 @@ __all__ = [
     "RepeatOrder",
     "Reply",
     "Reported",
+    "Reps",
+    "RepsLegacy",
     "Roce",
     "Route",
     "Routing",
@@ -232,6 +244,7 @@ __all__ = [
     "SingleSwitch",
     "Sinkhorn",
     "Sizes",
+    "SleekRule",
     "Sources",
     "SourcesHosts",
     "SourcesNotIn",
@@ -259,6 +272,11 @@ __all__ = [
     "TriggerKindBarrier",
     "Triggers",
     "Trim",
+    "Trimming",
+    "TrimmingRule",
+    "Uet",
+    "UetControl",
+    "UetDctcp",
     "UniformDeadlines",
     "UniformMatrix",
     "UniformSizes",
@@ -762,6 +780,15 @@ class PerFlow(Model):
     """Per-flow ECMP: all packets of a flow take one path."""
 
     _tag = "per-flow"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entropy(Model):
+    """A hash of the flow and of the packet's entropy value, salted for each switch, chooses the next hop.
+    Packets of transports without such values take the path of their flow, as under "per-flow".
+    """
+
+    _tag = "entropy"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2404,6 +2431,308 @@ class Timely(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Nscc(Model):
+    """NSCC: the sender's window follows marks and queueing delay."""
+
+    _tag = "nscc"
+
+    target_delay: str | Literal["derived"] = "derived"
+    """Target of the queueing delay. "derived": three quarters of the network's round trip, the whole of it
+    where ports do not trim (uet-htsim: -target_q_delay). A time, such as "10us", at least 1ns, at most
+    1s.
+    """
+
+    quick_adapt: bool = True
+    """Whether a period that brings few bytes cuts the window to them."""
+
+    quick_adapt_gate: int = 3
+    """Few are less than the largest window divided by 2 to this power (uet-htsim: -qa_gate). At most 30."""
+
+    quick_adapt_threshold: float = 4.0
+    """Without a trimmed packet, a queueing delay above so many targets is needed, too. At most 1000.0."""
+
+    fair_increase: float = 5.0
+    """Packets that the window gains in a round trip above the target without marks, for a path of the
+    reference. At most 1000.0.
+    """
+
+    proportional_increase: float = 4.0
+    """Packets that it gains below the target, for a delay of zero. At most 1000.0."""
+
+    eta: float = 0.15
+    """Packets that it gains in each round trip in any case. At most 1000.0."""
+
+    fast_increase: float = 0.25
+    """Share of received bytes by which it grows while there is no delay. At most 1000.0."""
+
+    fast_below: str = "1us"
+    """Delay below which there is none. A time, such as "10us", at most 1s."""
+
+    decrease: float = 0.8
+    """Strength of the multiplicative decrease. At most 1.0."""
+
+    max_decrease: float = 0.5
+    """Largest share of the window that a decrease takes. At most 1.0."""
+
+    delay_gain: float = 0.0125
+    """Weight of a sample in the average of the queueing delay. At least 1e-06, at most 1.0."""
+
+    reference_rate: str = "100Gbps"
+    """Rate of the path for which the increases hold; they grow with the bandwidth-delay product. A rate,
+    such as "10Gbps", at least 1Mbps.
+    """
+
+    reference_rtt: str = "12us"
+    """Round trip of that path. A time, such as "10us", at least 1ns, at most 1s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bitmap(Model):
+    """All values in turn. Marks, trims and timeouts penalise a value: it is passed over once for each
+    point.
+    """
+
+    _tag = "bitmap"
+
+    marked: int = 1
+    """Penalty of a mark. At most 255."""
+
+    trimmed: int = 4
+    """Penalty of a packet that was trimmed on its way. At most 255."""
+
+    timed_out: int = 15
+    """Penalty of a timeout. At most 255."""
+
+    most: int = 15
+    """The largest penalty of a value. At least 1, at most 255."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixed(Model):
+    """Values of answers without a mark, first in first out, as under "reps-legacy" without its first
+    window; without any, the next one of "bitmap". Both learn from each answer.
+    """
+
+    _tag = "mixed"
+
+    bitmap: Bitmap = Bitmap()
+    """Penalties of values that are not recycled."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uet(Model):
+    """The Ultra Ethernet transport. Each parameter of its public simulator is a field, with the flag that
+    it has there.
+    """
+
+    _tag = "uet"
+
+    control: UetControl = Nscc()
+    """Congestion control: "nscc" (-sender_cc_only), "rccc" (-receiver_cc_only), "both" (-sender_cc
+    -receiver_cc), "dctcp" and "constant" (-sender_cc_algo).
+    """
+
+    mtu: str = "4150B"
+    """Bytes of a full data packet on the wire, with its header (-mtu). A size, such as "64KiB", at least
+    65B, at most 65535B.
+    """
+
+    header_bytes: str = "64B"
+    """Header of a data packet. A size, such as "64KiB", at least 1B, at most 1000B."""
+
+    control_bytes: str = "64B"
+    """Bytes of an ACK, NACK, PULL, request or probe on the wire. A size, such as "64KiB", at least 1B, at
+    most 1500B.
+    """
+
+    initial_window: str | None = None
+    """First window of senders that have one. Absent: the largest one (-cwnd). It changes no credit. A
+    size, such as "64KiB", at least 1B, at most 1000GB.
+    """
+
+    max_window: str | None = None
+    """Largest window, and most credit that a sender keeps. Absent: 1.5 bandwidth-delay products of the
+    host's link; the largest window then falls with the flow's own round trip. A size, such as "64KiB",
+    at least 1B, at most 1000GB.
+    """
+
+    min_window: str | None = None
+    """Smallest window. Absent: a full packet. A size, such as "64KiB", at least 1B, at most 1000GB."""
+
+    network_rtt: str | Literal["derived"] = "derived"
+    """Round trip from which windows and increases follow, and the first base round trip of each flow.
+    "derived": that of a full packet and its ACK over the longest path, with nothing in the way. A time,
+    such as "10us", at least 1ns, at most 1s.
+    """
+
+    base_rtt_from_nacks: bool = True
+    """Whether the report of a trimmed packet lowers the base round trip, too
+    (-disable_base_rtt_update_on_nack: no).
+    """
+
+    ack_bytes: str = "16KiB"
+    """Received bytes after which an ACK is due (-sack_threshold); 1 B: an ACK for each packet. A size,
+    such as "64KiB", at least 1B, at most 1GB.
+    """
+
+    bitmap_bits: int = 64
+    """Packets of the bitmap of an ACK. At least 1, at most 64."""
+
+    trimming: bool = True
+    """Whether ports trim packets; it then requires such ports. Without, ports drop (-disable_trim)."""
+
+    sleek: SleekRule | None = None
+    """Recovery of losses where ports do not trim (-sleek). Absent: by timeouts alone."""
+
+    rto_min: str | Literal["derived"] = "derived"
+    """Time after which an unanswered packet counts as lost. "derived": 15 us and the time in which six
+    ports of the network send their whole queues. A time, such as "10us", at least 1us, at most 10s.
+    """
+
+    request_interval: str | None = None
+    """Least time between two requests of a sender (RTS). Absent: the network's round trip (uet-htsim with
+    RCCC alone: 0). A time, such as "10us", at most 10s.
+    """
+
+    entropy: PathSelector = Mixed()
+    """Choice of each packet's entropy value (-load_balancing_algo). Read under the balancer "entropy"."""
+
+    entropy_values: int = 64
+    """Entropy values of a flow, a power of two (-paths); 1: one path. At least 1, at most 32768."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rccc(Model):
+    """RCCC: the receiver paces its senders by credit."""
+
+    _tag = "rccc"
+
+    pull_rate: float = 0.99
+    """Credit is given at this share of the rate of the receiver's link. More than 0.0, at most 10.0."""
+
+    pull_quantum: str = "256B"
+    """Unit of credit. A size, such as "64KiB", at least 1B, at most 65535B."""
+
+    pull_bytes: str = "16KiB"
+    """Most credit of one pull, cut to whole units. A size, such as "64KiB", at least 1B, at most 10MB."""
+
+    slow_pulls: bool = True
+    """Whether a receiver without requests for credit gives some to its idle flows."""
+
+    oversubscription_control: bool | Literal["derived"] = "derived"
+    """Whether receivers slow down when the network between is congested. "derived": if its tiers are
+    oversubscribed and there is no window besides (uet-htsim: -oversubscribed_cc,
+    -force_disable_oversubscribed_cc).
+    """
+
+    oversubscription: float | Literal["derived"] = "derived"
+    """By how much the hosts together are faster than the narrowest tier of the network. "derived": from
+    the topology.
+    """
+
+    target: float = 0.3
+    """Congestion, as an average share of marked packets, above which the rate falls. At most 1.0."""
+
+    increase: float = 0.01
+    """Share of the rate that an interval without congestion adds, doubled with each such interval without
+    marks (-Ai). At most 1.0.
+    """
+
+    decrease: float = 0.5
+    """Weight of the congestion above the target in a decrease (-Md). At most 1.0."""
+
+    gain: float = 0.5
+    """Weight of the newest interval in the average (-alpha). At least 1e-06, at most 1.0."""
+
+    min_rate: float = 0.9
+    """Least share of the rate, times the oversubscription. At least 0.01, at most 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Both(Model):
+    """NSCC and RCCC together (uet-htsim: -sender_cc -receiver_cc)."""
+
+    _tag = "both"
+
+    nscc: Nscc = Nscc()
+    """The sender's window."""
+
+    rccc: Rccc = Rccc()
+    """The receiver's credit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UetDctcp(Model):
+    """A window by marks: one packet more in a round trip without them, a third of the marked bytes less."""
+
+    _tag = "dctcp"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant(Model):
+    """The first window for good, except that a timeout takes its packet's bytes."""
+
+    _tag = "constant"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SleekRule(Model):
+    """Parameters of SLEEK."""
+
+    factor: float = 1.5
+    """Recovery begins when so many windows have arrived behind a gap, at most the largest window. At most
+    100.0.
+    """
+
+    min_packets: int = 5
+    """The fewest packets for that. At least 1, at most 10000."""
+
+    probe_first: int = 3
+    """A probe follows the last answer after so many base round trips, while there is data to send; at the
+    end of a flow after one and the target delay. At least 1, at most 1000.
+    """
+
+    probe_retry: int = 5
+    """The next probe follows after so many. At least 1, at most 1000."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oblivious(Model):
+    """All values in turn, in an order that a random number changes after each round."""
+
+    _tag = "oblivious"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reps(Model):
+    """Recycled values: the oldest that an answer has returned without a mark and that was not used since,
+    or a random one.
+    """
+
+    _tag = "reps"
+
+    buffer: int = 8
+    """Values that are kept. At least 1, at most 1024."""
+
+    freeze: str = "10ms"
+    """After a timeout the values of the buffer are used in turn for so long, whether they were used or
+    not. A time, such as "10us", at most 10s.
+    """
+
+    explore: int = 16
+    """Packets with random values after that. At most 1000000."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepsLegacy(Model):
+    """The first window goes through the values, later packets reuse those of answers without a mark, first
+    in first out; a random one if there is none.
+    """
+
+    _tag = "reps-legacy"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pacing(Model):
     """Settings of a sender at a rate that switches give."""
 
@@ -3066,6 +3395,50 @@ class PythonQueue(Model):
 
     trims: bool | None = None
     """Whether it trims packets, for transports that need that. Absent: the class's attribute."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trimming(Model):
+    """A short data queue that trims or drops, headers before data, and marks on departure."""
+
+    _tag = "trimming"
+
+    limit: Limit | Literal["derived"] = "derived"
+    """Limit of the data queue, the packet on the wire included. "derived": as many full packets as the
+    bandwidth-delay product of the longest path between hosts has, rounded up; five times that if
+    packets are dropped (uet-htsim: -q).
+    """
+
+    header_limit: Limit | None = None
+    """Limit of the queue of headers and control packets. Absent: twice as many bytes as that of data (uet-
+    htsim).
+    """
+
+    headers_per_data: int = 0
+    """Headers served for each data packet while both wait; 0: headers always go first (uet-htsim:
+    100,000). At most 1000000.
+    """
+
+    trim: TrimmingRule = "coin"
+    """The packet that loses its payload when the data queue is full, or none: then the packet is dropped."""
+
+    trimmed_bytes: str = "64B"
+    """Size of a trimmed packet (uet-htsim: -trimsize). A size, such as "64KiB", at least 1B, at most
+    1500B.
+    """
+
+    ecn_low: Limit | Literal["derived"] = "derived"
+    """No packet is marked up to this many bytes of data that wait. "derived": a fifth of the packets of
+    the bandwidth-delay product, rounded up (uet-htsim: -ecn).
+    """
+
+    ecn_high: Limit | Literal["derived"] = "derived"
+    """Each packet is marked above this; between both the probability rises in proportion. "derived": four
+    fifths.
+    """
+
+    ecn_last_hop: bool | Literal["derived"] = "derived"
+    """Whether ports to hosts mark, too. "derived": unless the receivers of a transport pace their senders."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -4203,6 +4576,19 @@ class FaultChangeRate(Wrapped):
 
 
 @dataclass(frozen=True)
+class FaultChangeCapacity(Wrapped):
+    """It has this share of its rate as built, and the queue at its head this share of its limits and
+    thresholds, if that is "trimming", "ndp", "drop-tail" or "ecn"; packets in transmission keep their
+    rate.
+    """
+
+    _tag = "capacity"
+
+    value: float
+    """At least 0.001, at most 1000.0."""
+
+
+@dataclass(frozen=True)
 class FaultChangeLoss(Wrapped):
     """Each packet is lost with this probability."""
 
@@ -4299,6 +4685,7 @@ Topology = (
 Balancer = (
     Single
     | PerFlow
+    | Entropy
     | PerPacket
     | Permuted
     | Weighted
@@ -4316,6 +4703,7 @@ Balancer = (
     | Literal[
         "single",
         "per-flow",
+        "entropy",
         "per-packet",
         "permuted",
         "weighted",
@@ -4380,6 +4768,7 @@ Transport = (
     | ParallelTcp
     | Dcqcn
     | Roce
+    | Uet
     | Rcp
     | Daq
     | D3
@@ -4396,6 +4785,7 @@ Transport = (
         "parallel-tcp",
         "dcqcn",
         "roce",
+        "uet",
         "rcp",
         "daq",
         "d3",
@@ -4565,6 +4955,19 @@ Mode = Literal["telemetry", "theta"]
 # Increases after which hyper-active increase begins.
 Counts = Literal["any", "gradient"]
 
+# Congestion control of flows over Ultra Ethernet.
+UetControl = Nscc | Rccc | Both | UetDctcp | Constant | Literal["nscc", "rccc", "both", "dctcp", "constant"]
+
+# Choice of the entropy value of each packet.
+PathSelector = (
+    Mixed
+    | Oblivious
+    | Bitmap
+    | Reps
+    | RepsLegacy
+    | Literal["mixed", "oblivious", "bitmap", "reps", "reps-legacy"]
+)
+
 # The time at which a flow sends the packets that its window allows.
 Send = Literal["sliding", "rounds"]
 
@@ -4595,6 +4998,7 @@ Queue = (
     | Pie
     | DaqPort
     | PythonQueue
+    | Trimming
     | Literal[
         "infinite",
         "drop-tail",
@@ -4607,6 +5011,7 @@ Queue = (
         "red",
         "pie",
         "daq",
+        "trimming",
     ]
 )
 
@@ -4628,6 +5033,9 @@ Threshold = Literal["fixed", "measured"]
 # The queue that windows follow. The paper has "the queue length being experienced at the switch"
 # and a "queue for short flows" that is two.
 Reported = Literal["class", "experienced"]
+
+# The packet that a full data queue trims or drops.
+TrimmingRule = Literal["coin", "arriving", "none"]
 
 # The computation at each port for passing packets.
 Agent = RcpPort | D3Port | PdqPort | RacsPort | Literal["rcp", "d3", "pdq", "racs"]
@@ -4677,7 +5085,7 @@ FlowOrder = Literal["arrival", "shortest"]
 FaultTarget = FaultTargetCable | FaultTargetLink | FaultTargetNode | RandomNodes | RandomCables
 
 # The change to a part of the network.
-FaultChange = FaultChangeRate | FaultChangeLoss | Literal["down", "up"]
+FaultChange = FaultChangeRate | FaultChangeCapacity | FaultChangeLoss | Literal["down", "up"]
 
 # When flows start.
 Arrivals = (

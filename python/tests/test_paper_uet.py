@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from flowyard.papers.judge import NOT_REACHED, PASS
+from flowyard.papers.words import NOT_REACHED, PASS
 from flowyard_papers.literature import uet
 
 CLAIMS = uet.FIGURE.claims

@@ -18,6 +18,7 @@ from flowyard.scenario import (
     Rcp,
     Roce,
     Tcp,
+    Uet,
 )
 from flowyard.scenario import PythonTransport as Python
 
@@ -37,4 +38,5 @@ __all__ = [
     "Rcp",
     "Roce",
     "Tcp",
+    "Uet",
 ]
