@@ -26,7 +26,8 @@ include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**.md"
 exclude_patterns = ["docs/site", ".*", "benches", "crates", "dist", "examples", "out", "python", "target"]
 
 html_theme = "furo"
-html_extra_path = ["site/index.html"]
+# Pages that play a run are drawn by tools/watch_pages.py.
+html_extra_path = ["site/index.html", *(["images/watch"] if (ROOT / "docs/images/watch").exists() else [])]
 html_static_path = ["site/site.css", "site/claims.js", "site/excerpts-from-disk.js"]
 html_css_files = ["site.css"]
 html_js_files = ["claims.js", "excerpts-from-disk.js"]

@@ -4,6 +4,7 @@ docs/results/PAPER/FIGURE.svg  each published figure, from its tables (two minut
 docs/results/index.html        the gallery for browsers, which shows them
 docs/images/members/NAME.svg   the figures of transports, queues, balancers and controllers, from the examples on their
                                pages (fifteen seconds)
+docs/images/watch, why-*.svg   pages that play a run, and the pictures of docs/how-to/why-slow.md
 docs/images/measuring-p99.svg  that of docs/measuring.md, from the numbers beside it
 
 Git ignores all of them. A picture that is newer than its tables and than the Python files is kept.
@@ -16,6 +17,7 @@ from pathlib import Path
 import measuring_figure
 import member_figures
 import publish_results
+import watch_pages
 from flowyard import _native
 from flowyard.papers import drawing
 from flowyard.papers.catalogue import Paper, packaged
@@ -40,6 +42,7 @@ def main() -> int:
             say(path.relative_to(ROOT).as_posix())
             member_figures.draw(figure, member_figures.run(figure))
     measuring_figure.draw()
+    watch_pages.draw()
     return 0
 
 

@@ -32,6 +32,8 @@ MODULES = {
     "Transport": "transports",
     "Congestion": "congestion_controls",
     "RateControl": "rate_controls",
+    "UetControl": "uet_controls",
+    "PathSelector": "path_selectors",
     "Partition": "partitions",
     "Queue": "queues",
     "Balancer": "balancers",

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from flowyard.parts import controllers as controllers
     from flowyard.parts import matrices as matrices
     from flowyard.parts import partitions as partitions
+    from flowyard.parts import path_selectors as path_selectors
     from flowyard.parts import queues as queues
     from flowyard.parts import rate_controls as rate_controls
     from flowyard.parts import sizes as sizes
     from flowyard.parts import topologies as topologies
     from flowyard.parts import transports as transports
+    from flowyard.parts import uet_controls as uet_controls
     from flowyard.results import Result as Result
     from flowyard.results import check as check
     from flowyard.results import explain as explain

@@ -118,7 +118,7 @@ def measuring(window: dict[str, Any]) -> str:
     start = duration(window["from_ps"])
     if window["until_ps"] is None:
         return f"{flows}, from {start} to the end of the run"
-    how = "chosen: run.measure" if window["rule"] == "chosen" else "as run.measure has it"
+    how = 'by run.measure = "auto"' if window["rule"] == "chosen" else "by run.measure"
     return (
         f"{flows}, from {start} to {duration(window['until_ps'])} ({how}); arrivals continue until the last of them "
         f"has ended, for at most {duration(window['drain_ps'])}"

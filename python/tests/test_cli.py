@@ -151,6 +151,7 @@ def test_a_verb_that_is_misspelt(flowyard):
     assert (done.returncode, done.stdout) == (2, "")
     assert "no verb 'runn'; did you mean run? verbs: run, check, " in done.stderr
     assert "did you mean" not in flowyard("zzz").stderr
+    assert "did you mean --help?" in flowyard("help").stderr
 
 
 def test_no_verb_at_all_shows_the_help(flowyard):

@@ -132,6 +132,10 @@ class TestTransports:
         with pytest.raises(UserError, match=rf"{re.escape(key)} is set, and no run has"):
             comparison(SCENARIO, {"transport": ["ndp", "tcp"]}, set={key: 5})
 
+    def test_a_value_that_is_there_twice_is_refused(self):
+        with pytest.raises(UserError, match="compare transport: ndp appears twice; remove one"):
+            comparison(SCENARIO, {"transport": ["ndp", "tcp", "ndp"]})
+
     def test_a_name_that_is_none_is_refused_with_the_nearest(self):
         with pytest.raises(UserError, match="'dctpc' is no transport; did you mean dctcp"):
             comparison(SCENARIO, {"transport": ["ndp", "dctpc"]})

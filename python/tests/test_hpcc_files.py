@@ -7,7 +7,7 @@ from interchange_examples import source
 import flowyard as fy
 from flowyard import cli
 from flowyard.errors import UserError
-from flowyard.interchange import hpcc_pfc
+from flowyard.interchange import hpcc_pfc, hpcc_qlen
 
 PAGE = pages.ROOT / "docs" / "how-to" / "from-ns3-or-htsim.md"
 
@@ -81,3 +81,33 @@ def test_a_run_without_pauses_in_its_events_is_refused():
 def test_other_files_of_pauses_are_refused(text, said):
     with pytest.raises(UserError, match=said):
         hpcc_pfc.read(source(text))
+
+
+def test_queue_lengths_are_those_of_hpccs_file(tmp_path):
+    run = fy.run(INCAST, {"observe": {"samples": {"every": "100ns", "links": ["*"]}}})
+    (tmp_path / "run").mkdir()
+    run.write(tmp_path / "run")
+    path = tmp_path / "qlen.txt"
+    assert cli.main(["export", str(tmp_path / "run"), "--to", "hpcc-qlen", "-o", str(path)]) == 0
+    (block,) = hpcc_qlen.read(source(path.read_text(encoding="utf-8")))
+    # The ports of the switch, node 0, in the order of their cables: the last one is that of the receiver.
+    assert list(block.counts) == [(0, port) for port in (1, 2, 3, 4, 5)]
+    samples = run.samples.to_polars().filter(series="queue_bytes")
+    receiver = run.links.to_polars().filter(to="host 5")["id"][0]
+    own = samples.filter(id=receiver)["value"]
+    counts = block.counts[0, 5]
+    assert sum(counts) == len(own)
+    assert len(counts) == int(own.max()) // 1000 + 1 > 10
+    assert counts[0] == (own < 1000).sum()
+    assert block.time_ps == samples["time_ps"].max() // 1000 * 1000
+    with pytest.raises(UserError, match="has no samples"):
+        hpcc_qlen.write(fy.run(INCAST))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("1 2 3", 'must begin with "time:"'), ("time: x", 'time is "x"'), ("time: 5\n1 2", "counts")],
+)
+def test_other_files_of_queue_lengths_are_refused(text, said):
+    with pytest.raises(UserError, match=said):
+        hpcc_qlen.read(source(text))

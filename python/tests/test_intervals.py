@@ -282,6 +282,13 @@ def test_a_run_s_summary_has_them_beside_each_mean_and_percentile(flows, interva
     assert legend(result).startswith("[low, high]: 95 % interval" if interval else "no 95 % intervals")
 
 
+def test_a_group_without_any_has_no_line_of_them():
+    sizes = {"traffic.packets.sizes": {"uniform": {"min": "1KB", "max": "200KB"}}}
+    table = sizes_table(fy.run(run_of_packets(port.MD1, 0.2, 30, 0).summary["scenario"], sizes))
+    assert table is not None
+    assert [row[0] for row in table.rows] == ["up to 100 KB", "100 KB to 10 MB", "all"]
+
+
 def test_tables_by_size_have_them_in_a_line_of_their_own():
     changes = {
         "traffic.packets.sizes": {"uniform": {"min": "1KB", "max": "200KB"}},

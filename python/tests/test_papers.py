@@ -208,6 +208,11 @@ class TestNames:
         assert not selection.figures
 
     def test_misspelt(self, tmp_path):
+        # NDP-P9 is a figure and its only claim.
+        with pytest.raises(UserError, match=r"did you mean [^,]+, [^,]+, [^,]+\?") as refused:
+            catalogue.select("NDP-XX")
+        meant = str(refused.value).partition("did you mean ")[2].rstrip("?").split(", ")
+        assert len(set(meant)) == len(meant)
         with pytest.raises(UserError, match=r"NDP-T2: no such paper, figure or claim; did you mean .*NDP-T1"):
             catalogue.select("NDP-T2")
         with pytest.raises(UserError, match=r"claims\.toml is missing"):

@@ -46,6 +46,7 @@ UNIONS = {
     "balancers": "Balancer", "agents": "Agent", "controllers": "Controller", "arrivals": "Arrivals",
     "matrices": "Matrix", "sizes": "Sizes",
     "congestion_controls": "Congestion", "partitions": "Partition", "rate_controls": "RateControl",
+    "uet_controls": "UetControl", "path_selectors": "PathSelector",
 }  # fmt: skip
 
 

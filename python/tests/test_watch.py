@@ -1,4 +1,4 @@
-"""The page that plays a run: its counts are those of the table, it seeks, steps and plays, and refuses what is too large."""
+"""The page that plays a run: counts are those of the table, it seeks, steps and plays; too large runs are refused."""
 
 import json
 
@@ -16,12 +16,18 @@ browsing = pytest.mark.skipif(PROGRAM is None, reason="no chromium on this machi
 KINDS = ("made", "started", "arrived", "dropped", "trimmed")
 
 
+def events_of(run):
+    """All events of a run."""
+    made = again.of_all(run, 0, run.summary["end_ps"])
+    assert made.events is not None
+    return made.events
+
+
 @pytest.fixture(scope="module")
 def trimmed():
     """An incast under NDP whose headers are trimmed, and its events."""
     run = fy.run(incast(6, "20KB", "ndp"))
-    made = again.of_all(run, 0, run.summary["end_ps"])
-    return run, made.events.to_polars()
+    return run, events_of(run).to_polars()
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +48,8 @@ def wide(page, tmp_path_factory):
 def test_the_world_of_one_packet_by_hand():
     """1062 B at 10 Gbps over two cables of 1 us: on the first wire until 1849.6 ns, then on the second."""
     run = fy.run(incast(1))
-    made = again.of_all(run, 0, run.summary["end_ps"])
-    found = world(again.rows_of(made.events.to_polars()), made.links.to_polars(), 0, run.summary["end_ps"])
+    rows = again.rows_of(events_of(run).to_polars())
+    found = world(rows, run.links.to_polars(), 0, run.summary["end_ps"])
     data = [packet for packet in found["packets"] if packet[1] == 0]
     hops = [[wire, *times] for _, wire, *times in data[0][7]]
     assert hops == [[1062, 0, 0, 1_849_600], [1062, 1_849_600, 1_849_600, 3_699_200]]
@@ -72,7 +78,9 @@ def test_packets_on_wires_and_in_queues_are_those_between_their_events(trimmed, 
     assert events.filter(kind="dropped").height == 0
     for time in (end // 9, end // 5, end // 2):
         until = events.filter(events["time_ps"] <= time)
-        joined, started, arrived = (until.filter(kind=kind).height for kind in ("enqueued", "started", "arrived"))
+        joined, started, arrived = (
+            until.filter(kind=kind).height for kind in ("enqueued", "started", "arrived")
+        )
         counts = wide.ask(f"watch.counts({time})")
         assert counts["waiting"] == joined - started
         assert counts["on wires"] == started - arrived
@@ -117,7 +125,8 @@ def test_a_port_that_is_pressed_tells_its_queue(wide):
 def test_keys_move_through_time(trimmed, wide):
     end = trimmed[0].summary["end_ps"]
     for key, expected in (("End", end), ("PageUp", round(end - end / 20)), ("Home", 0)):
-        wide.ask(f"document.getElementById('stage').dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))")
+        event = f"new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}})"
+        wide.ask(f"document.getElementById('stage').dispatchEvent({event})")
         assert wide.ask("watch.state.time") == expected
 
 

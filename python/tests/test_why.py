@@ -136,9 +136,16 @@ def test_refusals():
     run.summary["digest"] = "0"
     with pytest.raises(UserError, match="comes out otherwise today"):
         why(run, 0)
+    run.summary["scenario"] = None
+    with pytest.raises(UserError, match=r"run\.json has no scenario"):
+        why(run, 0)
     stopped = fy.run(incast(1, "1MB", run={"until": "20us"}))
     with pytest.raises(UserError, match="is not complete"):
         why(stopped, 0)
+    scenario = incast(1, "1MB", run={"until": "20us"})
+    scenario["traffic"][0]["background"] = True
+    with pytest.raises(UserError, match="flow 0: is background and not complete"):
+        why(fy.run(scenario), 0)
 
 
 def test_the_folder_of_a_sweep_is_not_that_of_a_run(flowyard, tmp_path):
@@ -146,3 +153,7 @@ def test_the_folder_of_a_sweep_is_not_that_of_a_run(flowyard, tmp_path):
     refused = flowyard("why", tmp_path / "swept")
     assert refused.returncode == 2
     assert f"is the folder of a sweep; name one of its runs, {tmp_path / 'swept/runs'}/RUN" in refused.stderr
+
+
+def test_a_run_alone_is_required(flowyard):
+    assert flowyard("why").stderr.endswith("the following arguments are required: RUN\n")

@@ -3,7 +3,7 @@
 import pytest
 
 import flowyard as fy
-from flowyard import report
+from flowyard import report, results
 from flowyard.why.slow import MIDDLE, SLOWEST, difference, size_group, slow_flows
 
 
@@ -31,9 +31,16 @@ def both(tmp_path_factory):
     return [fy.run(scenario(name)).save(folder / name) for name in ("ndp", "tcp")]
 
 
+def explained(folder):
+    """The slow flows of the run in a folder."""
+    found = slow_flows(results.open_run(folder))
+    assert found is not None
+    return found
+
+
 def test_sets_and_sums(both):
-    run = fy.open(both[0])
-    slow = slow_flows(run)
+    run = results.open_run(both[0])
+    slow = explained(both[0])
     flows = run.flows.to_polars()
     assert [(group.size, group.set) for group in slow.groups] == [
         (size, name) for size in ("up to 100 KB", "100 KB to 10 MB") for name in (SLOWEST, MIDDLE)
@@ -41,8 +48,10 @@ def test_sets_and_sums(both):
     # One of eight, and of sixteen, is the slowest 1 %; the middle half are four and eight.
     assert [len(group.answers) for group in slow.groups] == [1, 4, 1, 8]
     for group in slow.groups:
-        of_size = flows.filter(flows["size_bytes"] <= 100_000) if "up to" in group.size else flows.filter(
-            flows["size_bytes"] > 100_000
+        of_size = (
+            flows.filter(flows["size_bytes"] <= 100_000)
+            if "up to" in group.size
+            else flows.filter(flows["size_bytes"] > 100_000)
         )
         numbers = [answer.flow for answer in group.answers]
         ranked = of_size.sort("slowdown", "id")["id"].to_list()
@@ -57,14 +66,14 @@ def test_sets_and_sums(both):
 
 
 def test_differences_add_up(both):
-    one, other = (slow_flows(fy.open(folder)) for folder in both)
+    one, other = (explained(folder) for folder in both)
     flows = sorted(one.by_flow.keys() & other.by_flow.keys())
     change = sum(other.by_flow[flow].fct_ps - one.by_flow[flow].fct_ps for flow in flows) / len(flows)
     assert sum(difference(one, other, flows).values()) == pytest.approx(change, rel=1e-9)
 
 
 def test_draws_are_those_of_the_seed(both):
-    first, second = (sorted(slow_flows(fy.open(both[0])).by_flow) for _ in range(2))
+    first, second = (sorted(explained(both[0]).by_flow) for _ in range(2))
     assert first == second
 
 

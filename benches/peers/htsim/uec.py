@@ -6,6 +6,7 @@ flows, network and options. Prints the last completion time of both, and their c
 trimmed and control packets. The two draw other random numbers: a lone flow has the same digits, others are near.
 
     .venv/bin/python benches/peers/htsim/uec.py CHECKOUT --case incast
+    .venv/bin/python benches/peers/htsim/uec.py CHECKOUT --plan validate_uec_sender.txt
     .venv/bin/python benches/peers/htsim/uec.py CHECKOUT --matrix mine.cm --hosts 16 -- -receiver_cc_only -paths 128
 """
 
@@ -25,7 +26,8 @@ from flowyard import results
 from flowyard.bench import tell
 
 BUILD = Path("out/bench/uec")
-MATRICES = Path("htsim/sim/datacenter/connection_matrices")
+FOLDER = Path("htsim/sim/datacenter")
+MATRICES = FOLDER / "connection_matrices"
 MTU = 4150
 CONNECTION = re.compile(r"(\d+)->(\d+)\b.*?\bstart (\d+)\b.*?\bsize (\d+)")
 FINISHED = re.compile(r"^Flow (\S+) .*?finished at ([\d.e+]+)", re.MULTILINE)
@@ -86,6 +88,7 @@ def main() -> int:
     parser.add_argument("checkout", type=Path, help="a checkout of ultraethernet/uet-htsim")
     parser.add_argument("--case", action="append", help="only cases that have this in their name")
     parser.add_argument("--seed", type=int, default=13, help="of both sides; default 13")
+    parser.add_argument("--plan", help="an experiment plan of the checkout, such as validate_uec_rcv.txt")
     parser.add_argument("--matrix", type=Path, help="a connection matrix of your own, in place of the cases")
     parser.add_argument("--hosts", type=int, default=16, help="hosts of its fat-tree: 16, 128, 1024")
     parser.add_argument("options", nargs="*", help="options of htsim_uec for it, after --")
@@ -95,6 +98,8 @@ def main() -> int:
         print(f"error: htsim_uec was not built; see {BUILD / 'build.log'}", file=sys.stderr)
         return 1
     cases = [case for case in CASES if not given.case or any(part in case.name for part in given.case)]
+    if given.plan:
+        cases = planned(given.checkout / FOLDER, given.plan)
     if given.matrix:
         k = round((4 * given.hosts) ** (1 / 3))
         own = tuple(
@@ -118,6 +123,43 @@ def main() -> int:
         for control in case.controls:
             complete &= compare(given.checkout, program, case, control, given.seed)
     return 0 if complete else 1
+
+
+def planned(folder: Path, name: str) -> list[Case]:
+    """The experiments of a plan: a matrix a line, and lines that begin with ! for its options."""
+    cases: list[Case] = []
+    for part in re.split(r"^(?=[^!#\s])", (folder / name).read_text(encoding="utf-8"), flags=re.MULTILINE):
+        matrix, *lines = part.strip().splitlines() or [""]
+        if not matrix or matrix.startswith(("!", "#")):
+            continue
+        title = next((line.split(" ", 1)[1] for line in lines if line.startswith("!Experiment ")), matrix)
+        options = [word for line in lines if line.startswith("!Param ") for word in line.split()[1:]]
+        end = int(options[options.index("-end") + 1]) if "-end" in options else 1000
+        own = tuple(word for word in without(options, "-end") if "_cc" not in word)
+        control = tuple(word for word in options if "_cc" in word) or ("-sender_cc_only",)
+        nodes = re.search(
+            r"^Nodes (\d+)", (folder / matrix.strip()).read_text(encoding="utf-8"), re.MULTILINE
+        )
+        hosts = int(nodes[1]) if nodes else 16
+        cases.append(
+            Case(
+                title.strip()[:40],
+                Path(matrix.strip()).name,
+                round((4 * hosts) ** (1 / 3)),
+                own,
+                (control,),
+                end,
+            )
+        )
+    return cases
+
+
+def without(options: Sequence[str], name: str) -> list[str]:
+    """The options but one that has a value."""
+    if name not in options:
+        return list(options)
+    at = list(options).index(name)
+    return [*options[:at], *options[at + 2 :]]
 
 
 def built(checkout: Path) -> Path | None:
@@ -204,27 +246,38 @@ def scenario(matrix: Path, case: Case, control: tuple[str, ...], seed: int) -> d
             groups.setdefault((start, size), []).append([src, dst])
     traffic = [
         {
-            "name": f"flows {number}",
+            "name": f"flows-{number}",
             "arrivals": {"at-once": {"at": f"{start}us", "jitter": "0s"}},
             "matrix": {"pairs": pairs},
             "sizes": {"fixed": f"{size}B"},
         }
         for number, ((start, size), pairs) in enumerate(groups.items())
     ]
-    transport, queue = fields(case.options)
+    transport, queue, faults = fields(case.options)
+    # As htsim_uec: from the cores down to the first aggregation switch, a quarter of rate and queue.
+    events = [
+        {
+            "at": "0s",
+            "target": {"link": [f"core {core * case.k // 2}", "pod 0 aggregation 0"]},
+            "change": {"capacity": 0.25},
+        }
+        for core in range(faults)
+    ]
     return {
         "topology": {"fat-tree": {"k": case.k, "rate": "100Gbps", "delay": "1us"}},
         "transport": {"uet": {"control": CONTROLS[control], **transport}},
         **({"queue": {"trimming": queue}} if queue else {}),
+        "faults": {"events": events},
         "traffic": traffic,
         "run": {"seed": seed, "measure": "all", "until": f"{case.end_us}us"},
     }
 
 
-def fields(options: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Fields of transport and queue for options of htsim_uec."""
+def fields(options: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any], int]:
+    """Fields of transport and queue, and the number of degraded core links, for options of htsim_uec."""
     transport: dict[str, Any] = {}
     queue: dict[str, Any] = {}
+    faults = 0
     rest = list(options)
     while rest:
         match rest.pop(0):
@@ -246,9 +299,11 @@ def fields(options: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
             case "-ecn":
                 queue["ecn_low"] = {"full-packets": int(rest.pop(0))}
                 queue["ecn_high"] = {"full-packets": int(rest.pop(0))}
+            case "-failed":
+                faults = int(rest.pop(0))
             case other:
                 sys.exit(f"error: {other} is no option that this comparison knows")
-    return transport, queue
+    return transport, queue, faults
 
 
 if __name__ == "__main__":

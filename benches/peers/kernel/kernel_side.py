@@ -85,7 +85,11 @@ def emulated(wire: Wire, flavour: str) -> Iterator[None]:
         assert emulator.stdout is not None
         if emulator.stdout.readline() != "ready\n":
             raise RuntimeError("the emulator did not start")
-        settings = {**FLAVOURS[flavour], "tcp_ecn": int(wire.mark > 0), "tcp_no_metrics_save": 1}
+        settings: dict[str, object] = {
+            **FLAVOURS[flavour],
+            "tcp_ecn": int(wire.mark > 0),
+            "tcp_no_metrics_save": 1,
+        }
         settings |= {"tcp_rmem": "4096 131072 67108864", "tcp_wmem": "4096 16384 67108864"}
         for space, own, other in zip(SPACES, ADDRESSES, ADDRESSES[::-1], strict=True):
             for name, value in settings.items():

@@ -20,6 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "flows",
         type=int,
         nargs="*",
+        default=[],
         metavar="FLOW",
         help="numbers in flows.parquet; default the complete flow with the largest slowdown",
     )
@@ -33,7 +34,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="a page (.html) or a picture (.svg, .png) of one flow: packets over time, window, rate, RTT and queues",
+        help="a page (.html) or a picture (.svg, .png) of one flow: packets over time, window, rate, RTT and queues; "
+        "or its packets for Wireshark (.pcapng)",
     )
     parser.add_argument("--ladder", action="store_true", help="as a picture the ladder of its first packets")
     parser.add_argument(

@@ -56,7 +56,7 @@ def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) 
     refuse_taken(output)
     progress: Progress = counter(output.name, "flows written")
     if arguments.to in OF_RUNS:
-        written = of_run(arguments.scenario)
+        written = of_run(arguments.scenario, arguments.to)
     else:
         written = export(
             arguments.scenario, arguments.to, overrides, entry=arguments.entry, progress=progress

@@ -20,6 +20,7 @@ from flowyard.interchange import (
     graphs,
     hpcc_flow,
     hpcc_pfc,
+    hpcc_qlen,
     hpcc_topology,
     htsim_cm,
     htsim_topo,
@@ -42,7 +43,7 @@ FORMATS = {
 }
 
 # Of the folder of a run rather than a scenario.
-OF_RUNS = {"hpcc-pfc": ".pfc.txt"}
+OF_RUNS = {"hpcc-pfc": ".pfc.txt", "hpcc-qlen": ".qlen.txt"}
 
 # Stands in for the traffic of a network alone.
 STAND_IN = {"name": "none", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "1KB"}}
@@ -104,14 +105,19 @@ def export(
     return Exported(text, {"flows": traffic.flows, "total_bytes": traffic.total_bytes}, notes + more)
 
 
-def of_run(folder: str) -> Exported:
-    """The pauses of a run, as HPCC's code lists them.
+def of_run(folder: str, to: str) -> Exported:
+    """The pauses or the queue lengths of a run, as HPCC's code lists them.
 
     Args:
         folder: The folder of the run.
+        to: The format, one of OF_RUNS.
     """
-    text = hpcc_pfc.write(results.open_run(folder))
-    return Exported(text, {"frames": text.count("\n")})
+    run = results.open_run(folder)
+    if to == "hpcc-pfc":
+        text = hpcc_pfc.write(run)
+        return Exported(text, {"frames": text.count("\n")})
+    text = hpcc_qlen.write(run)
+    return Exported(text, {"ports": text.count("\n") - 1}, ["queues have the packet on the wire, too"])
 
 
 def fabric(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> Network:

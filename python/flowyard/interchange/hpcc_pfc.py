@@ -7,12 +7,12 @@ the port on the node from 1, and 1 for a pause or 0 for a resume. It names no cl
 stops or resumes.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flowyard.errors import UserError
+from flowyard.interchange.hpcc_ports import ports_of
 from flowyard.interchange.text import Source
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ PS_PER_NS = 1000
 CLASSES = 8
 _NS_MAX = 10**15
 _NODES = 2**32
-_NUMBER = re.compile(r"(?:.*\D)?(\d{1,9})", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -82,26 +81,13 @@ def frames_of(result: "Result") -> Iterator[Frame]:
         raise UserError(
             'the run has not observed its pauses; run it with --set \'observe.events={"kinds": ["paused"]}\''
         )
-    links = result.links.to_polars().select("id", "from", "tier").sort("id").to_dicts()
-    numbers = _numbers([link["from"] for link in links])
-    ports: dict[str, int] = {}
-    port_of = []
-    for link in links:
-        ports[link["from"]] = ports.get(link["from"], 0) + 1
-        port_of.append(ports[link["from"]])
-    stopped = [0] * len(links)
+    ports = ports_of(result)
+    stopped = [0] * len(ports)
     paused = result.events.to_polars().filter(kind="paused").select("time_ps", "link", "value")
     for time_ps, link, value in paused.iter_rows():
         classes, before = int(value), stopped[link]
         stopped[link] = classes
-        node, is_switch = numbers[links[link]["from"]], not links[link]["tier"].startswith("host-")
+        node, is_switch, port = ports[link]
         for number in range(CLASSES):
             if (classes ^ before) >> number & 1:
-                yield Frame(time_ps, node, is_switch, port_of[link], bool(classes >> number & 1))
-
-
-def _numbers(names: list[str]) -> dict[str, int]:
-    """The number at the end of each node's name, as import gives them; else its place among the nodes that send."""
-    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    found = {name: int(match[1]) for name in places if (match := _NUMBER.fullmatch(name))}
-    return found if len(set(found.values())) == len(places) else places
+                yield Frame(time_ps, node, is_switch, port, bool(classes >> number & 1))

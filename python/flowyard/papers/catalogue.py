@@ -222,6 +222,7 @@ def _unknown(name: str) -> str:
     names = [ALL]
     for paper in packaged():
         names += [paper.id, *(figure.id for figure in paper.figures), *paper.register.claims]
-    near = difflib.get_close_matches(name.upper(), names, n=3)
+    # A figure with a single claim may share its name.
+    near = difflib.get_close_matches(name.upper(), dict.fromkeys(names), n=3)
     meant = f"did you mean {', '.join(near)}?" if near else f"papers: {', '.join(p.id for p in packaged())}"
     return f"{name}: no such paper, figure or claim; {meant}"

@@ -50,7 +50,7 @@ def list_papers(arguments: argparse.Namespace) -> int:
         )
     )
     print(
-        "flowyard paper run ID makes a figure, a paper's id all of its figures; paper show ID says what is claimed."
+        "flowyard paper run ID makes a figure, or all figures of a paper; flowyard paper show ID prints its claims."
     )
     return COMPLETE
 

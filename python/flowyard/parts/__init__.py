@@ -12,9 +12,11 @@ MODULES = (
     "controllers",
     "matrices",
     "partitions",
+    "path_selectors",
     "queues",
     "rate_controls",
     "sizes",
     "topologies",
     "transports",
+    "uet_controls",
 )

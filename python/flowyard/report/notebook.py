@@ -88,7 +88,9 @@ def of_answer(answer: "Answer") -> str:
     from flowyard.report.charts.drawn import svg
     from flowyard.report.charts.flow import flow_chart
 
-    parts = [(name, f"{time / 1e6:,.3f}", f"{time / answer.fct_ps:.1%}") for name, time in answer.totals.items()]
+    parts = [
+        (name, f"{time / 1e6:,.3f}", f"{time / answer.fct_ps:.1%}") for name, time in answer.totals.items()
+    ]
     title = f"Flow {answer.flow}: {answer.fct_ps / 1e6:,.3f} us"
     return _table(title, ("part", "us", "share"), parts) + svg(flow_chart(answer))
 

@@ -103,6 +103,8 @@ def comparison(
     for field, own in fields.items():
         if len(own) < 2:
             raise UserError(f"compare {field}: {len(own)} value; give at least two, as in {field}=A,B")
+        if twice := [value for i, value in enumerate(own) if value in own[:i]]:
+            raise UserError(f"compare {field}: {twice[0]} appears twice; remove one")
     runs = 1
     for own in fields.values():
         runs *= len(own)

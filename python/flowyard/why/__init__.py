@@ -12,12 +12,25 @@ from flowyard.why import again
 from flowyard.why.losses import Loss, losses, transport_of
 from flowyard.why.packets import Packet, packets
 from flowyard.why.path import Chain, Part, by_flow, timers, totals
+from flowyard.why.pcapng import pcapng
 from flowyard.why.ports import Port, ports
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Answer", "Loss", "Packet", "Part", "Port", "divided", "port_of", "row_of", "slowest", "why"]
+__all__ = [
+    "Answer",
+    "Loss",
+    "Packet",
+    "Part",
+    "Port",
+    "capture",
+    "divided",
+    "port_of",
+    "row_of",
+    "slowest",
+    "why",
+]
 
 # Events of ports are read from so long before the start of a flow: a packet may be on the wire then.
 BEFORE_PS = 20_000_000
@@ -83,6 +96,7 @@ def why(run: Result, flow: int, *, whose: bool = False) -> Answer:
         UserError: There is no such flow, it is not complete, its run was made by another version or by members in
             Python, or several flows share its connection.
     """
+    again.require_it_can(run)
     row = row_of(run, flow)
     transport = transport_of(run.summary["scenario"], row["tag"])
     since, until = max(0, row["start_ps"] - BEFORE_PS), row["start_ps"] + row["fct_ps"]
@@ -166,7 +180,9 @@ def port_of(run: Result, link: str, from_ps: int, until_ps: int) -> Port:
     names = [f"{a} -> {b}" for a, b in links.select("from", "to").iter_rows()]
     if link not in names:
         near = get_close_matches(link, names, 1, 0.0)
-        raise UserError(f"{link[:80]!r}: no such link; the nearest name is {near[0]!r}" if near else "no links")
+        raise UserError(
+            f"{link[:80]!r}: no such link; the nearest name is {near[0]!r}" if near else "no links"
+        )
     number = names.index(link)
     share = links["packets"][number] / max(sum(links["packets"]), 1)
     expected = int(again.rows_between(run, from_ps, until_ps) * share)
@@ -184,6 +200,26 @@ def _too_many(link: str, events: int) -> UserError:
         f"{link}: about {events:,} events or more, and at most {again.ROWS_MAX:,} are drawn; choose a shorter span "
         "with --from and --until"
     )
+
+
+def capture(run: Result, flow: int) -> bytes:
+    """The packets of a flow as pcapng, with its drops, trims and marks as comments: see `flowyard.why.pcapng`.
+
+    Args:
+        run: A run, or one that was opened.
+        flow: The flow's number in flows.parquet; it may be incomplete.
+
+    Raises:
+        UserError: There is no such flow, or its run cannot be made again.
+    """
+    flows = run.flows.to_polars()
+    found = flows.filter(flows["id"] == flow)
+    if found.is_empty():
+        raise UserError(f"flow {flow}: the run has {flows.height:,} flows, numbered from 0")
+    made = again.of_flows(run, [flow])
+    links = made.links.to_polars()
+    named = [(f"{a} -> {b}", rate) for a, b, rate in links.select("from", "to", "rate_bps").iter_rows()]
+    return pcapng(again.rows_of(_events(made)), named, {flow: (found["src"][0], found["dst"][0])})
 
 
 def slowest(run: Result) -> int:

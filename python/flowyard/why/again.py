@@ -1,4 +1,4 @@
-"""A run made again from its scenario, with the events of flows or of ports; its digest proves that it is the same run."""
+"""A run made again from its scenario, with the events of flows or of ports; its digest proves it to be the same."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from flowyard.why.packets import Packet
 
@@ -75,9 +76,8 @@ def _noticed(again: Packet | None, due: set[int], answered: set[int], transport:
     return BY_ANSWERS.get(transport, ANSWER)
 
 
-def transport_of(scenario: Mapping[str, object], entry: str) -> str:
+def transport_of(scenario: Mapping[str, Any], entry: str) -> str:
     """The name of the transport of a traffic entry's flows, in a scenario with its defaults."""
-    listed = scenario.get("traffic")
-    own = next((one for one in listed if one.get("name") == entry), {}) if isinstance(listed, list) else {}
-    chosen = own.get("transport") or scenario.get("transport") or ""
-    return chosen if isinstance(chosen, str) else next(iter(chosen), "")
+    own: Mapping[str, Any] = next((one for one in scenario["traffic"] if one["name"] == entry), {})
+    chosen = own.get("transport") or scenario["transport"]
+    return chosen if isinstance(chosen, str) else str(next(iter(chosen)))

@@ -35,8 +35,8 @@ class Packet:
         data: Whether it is data; otherwise an acknowledgement or another control packet.
         subflow: Number of its connection in the flow.
         seq: Of data, the sequence number of its transport.
-        number: Of data, its number in its connection: that of a retransmission is the same. Where the transport does not
-            number packets, its sequence number.
+        number: Of data, its number in its connection: that of a retransmission is the same. Where the transport
+            does not number packets, its sequence number.
         payload_bytes: Its payload, before any was trimmed.
         made_ps: When it was made.
         made_row: The row of that event.

@@ -252,7 +252,9 @@ def by_flow(parts: Sequence[Part], flow: int, ports: Mapping[int, Port]) -> list
             found.append(part)
             continue
         for start, end, state, of in port.between(part.from_ps, part.until_ps):
-            piece = replace(part, name=_piece(part.name, state, own=of == flow), from_ps=start, until_ps=end, of=of)
+            piece = replace(
+                part, name=_piece(part.name, state, own=of == flow), from_ps=start, until_ps=end, of=of
+            )
             if found and replace(found[-1], until_ps=end) == replace(piece, from_ps=found[-1].from_ps):
                 piece = replace(piece, from_ps=found.pop().from_ps)
             found.append(piece)

@@ -1,7 +1,7 @@
 """Why the slow flows of a run are slow: parts of their completion times beside those of flows of the middle half.
 
-Of each size group so many of the slowest 1 % and of the middle half by slowdown are drawn by the run's seed, and the run
-is made again with their events.
+Of each size group some of the slowest 1 % and of the middle half by slowdown are drawn by the run's seed; it is
+made again with their events.
 """
 
 import random
@@ -115,7 +115,10 @@ def slow_flows(run: Result, more: Sequence[int] = ()) -> Slow | None:
     waits = _waits(slow)
     links, whose = _whose(run, slow, [link for link, _ in waits])
     names = run.links.to_polars()
-    told = [(f"{names['from'][link]} -> {names['to'][link]}", str(names["tier"][link]), time) for link, time in waits]
+    told = [
+        (f"{names['from'][link]} -> {names['to'][link]}", str(names["tier"][link]), time)
+        for link, time in waits
+    ]
     left_out = len({row["id"] for row in wanted} - answers.keys())
     return Slow([group for group in groups if group.answers], left_out, told, whose, links, answers)
 
@@ -164,7 +167,9 @@ def _explained(run: Result, rows: Sequence[Row]) -> dict[int, Answer]:
     assert made.events is not None
     events, links = made.events.to_polars(), made.links.to_polars()
     cut = (made.summary["observed"]["events"] or {}).get("cut_off_ps")
-    own = {key[0]: part for key, part in events.partition_by("flow", as_dict=True, maintain_order=True).items()}
+    own = {
+        key[0]: part for key, part in events.partition_by("flow", as_dict=True, maintain_order=True).items()
+    }
     answers = {}
     for row in rows:
         whole = cut is None or row["start_ps"] + row["fct_ps"] < cut

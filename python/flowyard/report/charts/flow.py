@@ -1,4 +1,4 @@
-"""The picture of a flow: time against sequence number, with its window, rate, RTT and queues below, on one axis of time."""
+"""The picture of a flow: its packets by number over time, and below its window, rate, RTTs and queues."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ PARTS = {
     "waiting at the receiver": "var(--muted)",
     "way of answers": "var(--run-2)",
 }
-# What happens to data packets: colour and shape.
+# Steps of data packets: colour and shape.
 STEPS = {
     "sent": ("var(--run-0)", "circle"),
     "retransmitted": ("var(--run-4)", "triangle-up"),
@@ -61,7 +61,7 @@ def flow_chart(answer: Answer) -> Spec:
     answers = answered(answer.packets)
     datasets: dict[str, list[Row]] = {
         "parts": part_rows(answer),
-        "packets": [row for packet in shown for row in _steps(packet, answers, answer.start_ps)],
+        "packets": [row for packet in shown for row in _steps(packet, answer.start_ps)],
         "ways": [_way(packet, answer.start_ps) for packet in shown if packet.hops],
         "rtt": [_round_trip(data_, back, answer.start_ps) for data_, back in _thin(answers)],
         "window": _signal(answer, "window", 1.0),
@@ -118,19 +118,19 @@ def answered(packets: Iterable[Packet]) -> list[tuple[Packet, Packet]]:
     for packet in packets:
         if not packet.forward and packet.end:
             back[packet.made_ps].append(packet)
-    pairs = []
-    for packet in packets:
-        if packet.data and packet.forward and packet.end and back.get(packet.end[0]):
-            pairs.append((packet, back[packet.end[0]].pop(0)))
-    return pairs
+    return [
+        (packet, back[packet.end[0]].pop(0))
+        for packet in packets
+        if packet.data and packet.forward and packet.end and back.get(packet.end[0])
+    ]
 
 
 def _thin(pairs: list[tuple[Packet, Packet]]) -> list[tuple[Packet, Packet]]:
     return pairs[:: -(-len(pairs) // POINTS)] if pairs else []
 
 
-def _steps(packet: Packet, answers: list[tuple[Packet, Packet]], start_ps: int) -> list[Row]:
-    """The points of a packet: when it was sent, and what became of it."""
+def _steps(packet: Packet, start_ps: int) -> list[Row]:
+    """The points of a packet: when it was sent, and its fate."""
     kind = "retransmitted" if packet.repeats else "sent"
     found = [(kind, packet.made_ps)]
     if packet.marked_ps is not None:
@@ -229,7 +229,7 @@ def _parts(named: dict[str, str]) -> Spec:
 
 
 def _sequence(kinds: set[str]) -> Spec:
-    """Packets by number: a line from when each was sent until it arrived, points for what became of it."""
+    """Packets by number: a line from when each was sent until it arrived, points for its steps."""
     y = value_axis("number", "packet", labels=",d")
     ways = {
         "data": {"name": "ways"},
@@ -246,15 +246,23 @@ def _sequence(kinds: set[str]) -> Spec:
             "y": y,
             "color": colours("what", named),
             "shape": {"field": "what", "type": "nominal", "scale": shapes, "legend": legend()},
-            "tooltip": tips(
-                what="", t="us", number="packet", subflow="subflow", bytes="payload bytes"
-            ),
+            "tooltip": tips(what="", t="us", number="packet", subflow="subflow", bytes="payload bytes"),
         },
     }
     answers = {
         "data": {"name": "rtt"},
-        "mark": {"type": "tick", "color": STEPS["answered"][0], "orient": "vertical", "size": 6, "thickness": 1.2},
-        "encoding": {"x": _x(), "y": y, "tooltip": tips(t="answer came at us", number="packet", rtt="RTT us")},
+        "mark": {
+            "type": "tick",
+            "color": STEPS["answered"][0],
+            "orient": "vertical",
+            "size": 6,
+            "thickness": 1.2,
+        },
+        "encoding": {
+            "x": _x(),
+            "y": y,
+            "tooltip": tips(t="answer came at us", number="packet", rtt="RTT us"),
+        },
     }
     return panel("sequence", 260, [ways, points, answers])
 

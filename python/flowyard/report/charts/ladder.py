@@ -1,5 +1,7 @@
 """The ladder of a short flow: its packets on their way through hosts and switches, time to the right."""
 
+from collections.abc import Sequence
+
 from flowyard.report.charts import Spec
 from flowyard.report.charts.panels import (
     MARGIN,
@@ -37,9 +39,13 @@ def ladder_chart(answer: Answer) -> Spec:
     y = _rows(places)
     x = time_axis(last=True, title="us since the start of the flow")
     encoding = {"x": x, "x2": {"field": "until"}, "y": y, "color": colours("what", KINDS)}
-    told = tips(what="", number="packet", link="link", t="first bit at us", until="last bit at us", waited="waited us")
+    told = tips(
+        what="", number="packet", link="link", t="first bit at us", until="last bit at us", waited="waited us"
+    )
     layers = [
-        _layer("hops", {"type": "rule", "strokeWidth": 1.2}, encoding | {"y2": {"field": "to"}, "tooltip": told}),
+        _layer(
+            "hops", {"type": "rule", "strokeWidth": 1.2}, encoding | {"y2": {"field": "to"}, "tooltip": told}
+        ),
     ]
     if waits:
         thick = {"type": "rule", "strokeWidth": 4, "opacity": 0.55}
@@ -89,7 +95,7 @@ def _ends(answer: Answer, link: int) -> tuple[str, str]:
     return start, end
 
 
-def _nodes(answer: Answer, packets: list[Packet] | tuple[Packet, ...]) -> list[str]:
+def _nodes(answer: Answer, packets: Sequence[Packet]) -> list[str]:
     """The nodes on the way from the sender to the receiver, those of several paths one below the other."""
     depth: dict[str, int] = {}
     for packet in packets:

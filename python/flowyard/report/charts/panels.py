@@ -1,4 +1,4 @@
-"""Panels one above the other on one axis of time, which the reader can zoom: what the charts of a flow and a port share.
+"""Panels one above the other on one axis of time that zooms, for the charts of a flow and a port.
 
 Widths are those of a picture in a paper; a page sets them to its own before it draws (charts.js).
 """
@@ -29,7 +29,9 @@ def time_axis(field: str = "t", *, last: bool, title: str) -> Spec:
     return {"field": field, "type": "quantitative", "axis": axis, "scale": {"nice": False, "zero": False}}
 
 
-def value_axis(field: str, title: str, *, labels: str = ".3~s", domain: Sequence[float] | None = None) -> Spec:
+def value_axis(
+    field: str, title: str, *, labels: str = ".3~s", domain: Sequence[float] | None = None
+) -> Spec:
     """A vertical axis of fixed width."""
     axis = {
         "title": title,

@@ -108,7 +108,9 @@ def _means(ordered: Sequence[Change], named: set[int], from_ps: int, until_ps: i
             at += step
             if at == end:
                 time = rounded6(micros(end - span, from_ps))
-                rows.extend({"t": time, "flow": name, "v": rounded(total / span)} for name, total in sums.items())
+                rows.extend(
+                    {"t": time, "flow": name, "v": rounded(total / span)} for name, total in sums.items()
+                )
                 sums.update(dict.fromkeys(names, 0))
                 end += span
 
@@ -148,9 +150,12 @@ def _marks() -> Spec:
             "type": "nominal",
             "axis": {"title": None, "minExtent": 58, "maxExtent": 58, "domain": False, "ticks": False},
         },
-        "color": {"field": "what", "type": "nominal", "legend": None, "scale": {
-            "domain": list(MARKS), "range": list(MARKS.values())
-        }},
+        "color": {
+            "field": "what",
+            "type": "nominal",
+            "legend": None,
+            "scale": {"domain": list(MARKS), "range": list(MARKS.values())},
+        },
         "tooltip": tips(what="", flow="", reason="reason", t="us"),
     }
     mark = {"type": "tick", "thickness": 1.2, "size": 14}

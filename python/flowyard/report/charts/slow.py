@@ -1,4 +1,4 @@
-"""Charts of why slow flows are slow: shares of the parts of their times, and the difference of two runs as a waterfall."""
+"""Charts of why slow flows are slow: shares of the parts, and the difference of two runs as a waterfall."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,11 +28,12 @@ def shares(runs: Sequence[tuple[str, Slow]]) -> Spec:
             ]
     there = [part for part in PARTS if any(row["part"] == part for row in rows)]
     scale = alt.Scale(domain=there, range=[PARTS[part] for part in there])
+    legend = alt.Legend(orient="top", title=None, columns=4, labelColor="var(--ink)")
     bars = chart_of("rows").encode(
         x=alt.X("share:Q", stack="zero", title="share of the mean completion time", scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(format="", formatType="share", tickCount=5)),
         y=alt.Y("bar:N", sort=names, title=None, axis=alt.Axis(labelLimit=330, domain=False, ticks=False)),
-        color=alt.Color("part:N", scale=scale, legend=alt.Legend(orient="top", title=None, columns=4, labelColor="var(--ink)")),
+        color=alt.Color("part:N", scale=scale, legend=legend),
         order=alt.Order("place:Q"),
         tooltip=[
             alt.Tooltip("bar:N", format="", title="flows"),
@@ -67,7 +68,9 @@ def waterfall(first: str, other: str, before_ps: float, differences: Mapping[str
         at += change
     rows.append(_bar(other, 0.0, at, "total", at))
     names = [row["bar"] for row in rows]
-    colours = alt.Scale(domain=["total", "more", "less"], range=["var(--run-0)", "var(--run-1)", "var(--run-2)"])
+    colours = alt.Scale(
+        domain=["total", "more", "less"], range=["var(--run-0)", "var(--run-1)", "var(--run-2)"]
+    )
     bars = chart_of("rows").encode(
         x=alt.X("from:Q", title="mean completion time", axis=alt.Axis(format="", formatType="duration", tickCount=6)),
         x2="until:Q",

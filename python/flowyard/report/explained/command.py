@@ -9,7 +9,7 @@ from flowyard.errors import UserError
 from flowyard.results import Result
 from flowyard.terminal.exits import COMPLETE
 from flowyard.text import size
-from flowyard.why import port_of, slowest, why
+from flowyard.why import capture, port_of, slowest, why
 from flowyard.why.span import span
 
 
@@ -18,7 +18,7 @@ def draw(arguments: argparse.Namespace) -> int:
     output: Path | None = arguments.output
     if output is None:
         raise UserError("--port: a port is drawn, not printed; name a file with -o, such as -o port.html")
-    folders.require_suffix(output, "it is a page or a picture", ".html", ".svg", ".png")
+    folders.require_suffix(output, "it is a page, a picture or a capture", ".html", ".svg", ".png", ".pcapng")
     folders.refuse_existing(output)
     if len(arguments.flows) > 1 or (arguments.flows and arguments.port):
         raise UserError("-o draws one flow, or one port; name one")
@@ -35,6 +35,8 @@ def name_of(run: Result, folder: Path) -> str:
 
 
 def _flow(run: Result, arguments: argparse.Namespace) -> str | bytes:
+    if arguments.output.suffix == ".pcapng":
+        return capture(run, arguments.flows[0] if arguments.flows else slowest(run))
     # Late, because charts take longer to import than a message.
     from flowyard.report.charts.flow import flow_chart
     from flowyard.report.charts.ladder import ladder_chart
@@ -57,6 +59,8 @@ def _port(run: Result, arguments: argparse.Namespace) -> str | bytes:
     from flowyard.report.charts.port import port_chart
     from flowyard.report.explained.page import port_page
 
+    if arguments.output.suffix == ".pcapng":
+        raise UserError("--port: a capture is of a flow; observe.capture records the packets of links")
     from_ps, until_ps = span(arguments.since, arguments.until, run.summary["end_ps"])
     port = port_of(run, arguments.port, from_ps, until_ps)
     if arguments.output.suffix == ".html":

@@ -15,6 +15,8 @@ from flowyard.why.show import waits, whose
 US = 1e6
 # Ports that the page of a flow shows: those where it waited longest.
 PORTS = 3
+# A cell without a value.
+NONE = "-"
 # Rows of a table.
 ROWS = 200
 
@@ -48,13 +50,13 @@ class Grid:
     rows: Sequence[Sequence[Any]]
 
 
-def flow_page(answer: Answer, name: str, told: str) -> str:
+def flow_page(answer: Answer, name: str, said: str) -> str:
     """The page of a flow as HTML.
 
     Args:
         answer: Its completion time, divided.
         name: The name of its run.
-        told: A sentence on the flow: its ends and size.
+        said: A sentence on the flow: its ends and size.
     """
     figures = [
         Figure("flow", "Packets over time", "and window, rate, RTT and queues below", flow_chart(answer)),
@@ -69,7 +71,7 @@ def flow_page(answer: Answer, name: str, told: str) -> str:
             figures.append(Figure(f"port-{number}", title, "by flow, while the flow was active", spec))
     slowdown = answer.fct_ps / answer.ideal_fct_ps
     story = (
-        f"{told} It took {answer.fct_ps / US:,.3f} µs, {slowdown:,.2f} times the {answer.ideal_fct_ps / US:,.3f} µs of "
+        f"{said} It took {answer.fct_ps / US:,.3f} µs, {slowdown:,.2f} times the {answer.ideal_fct_ps / US:,.3f} µs of "
         "the flow alone in the network."
     )
     return _render(f"Flow {answer.flow} of {name}", story, figures, _tables(answer))
@@ -114,7 +116,10 @@ def _render(title: str, story: str, figures: Sequence[Figure], tables: Iterable[
         story=story,
         notices=[],
         columns=1,
-        menu=[(each.key, each.title) for each in [*figures, *shown]],
+        menu=[
+            *((figure.key, figure.title) for figure in figures),
+            *((table.key, table.title) for table in shown),
+        ],
         figures=figures,
         tables=shown,
         terms={name: {"name": name} for name in MEANINGS},
@@ -131,9 +136,7 @@ def _tables(answer: Answer) -> list[Grid]:
     parts = [
         [name, _us(time), Cell(f"{time / answer.fct_ps:.1%}", time)] for name, time in answer.totals.items()
     ]
-    ports = [
-        [answer.links[link], Cell(answer.tiers[link]), _us(time)] for link, time in waits(answer)[:ROWS]
-    ]
+    ports = [[answer.links[link], Cell(answer.tiers[link]), _us(time)] for link, time in waits(answer)[:ROWS]]
     others = [
         [f"flow {flow}", _us(time), Cell(f"{time / answer.fct_ps:.1%}", time)]
         for flow, time in whose(answer)[:ROWS]
@@ -141,12 +144,12 @@ def _tables(answer: Answer) -> list[Grid]:
     lost = [
         [
             "data" if loss.packet.data else "control",
-            Cell("–" if loss.packet.number is None else f"{loss.packet.number:,}", loss.packet.number),
+            Cell(NONE if loss.packet.number is None else f"{loss.packet.number:,}", loss.packet.number),
             Cell(answer.links[loss.link]),
             Cell(loss.reason),
             Cell(loss.noticed),
             _us(loss.packet.made_ps),
-            Cell("–") if loss.took_ps is None else _us(loss.took_ps),
+            Cell(NONE) if loss.took_ps is None else _us(loss.took_ps),
         ]
         for loss in answer.losses[:ROWS]
     ]

@@ -149,16 +149,19 @@ function drawNotes() {
 }
 
 function drawNodes() {
-  const hosts = world.nodes.filter(({ host }) => host).length;
+  const inRow = Map.groupBy ? Map.groupBy(world.nodes, ({ row }) => row) : new Map();
   pen.font = "11px system-ui, sans-serif";
   pen.textAlign = "center";
-  world.nodes.forEach(({ name, host }, place) => {
+  world.nodes.forEach(({ name, host, row }, place) => {
     const [x, y] = at(place);
     const half = host ? 5 : 8;
     pen.fillStyle = host ? colours.muted : colours.ink;
     pen.fillRect(x - half, y - half, 2 * half, 2 * half);
-    const words = host && hosts * 44 > stage.clientWidth ? name.replace(/^host /, "") : name;
-    if (hosts * 20 < stage.clientWidth || !host) {
+    // Names that are too wide are shortened, as "p0e1", or left out: the story has them.
+    const room = (stage.clientWidth - 28) / (inRow.get(row)?.length ?? 1);
+    const short = host ? name.replace(/^host /, "") : name.replace(/([a-z])[a-z]*/g, "$1").replaceAll(" ", "");
+    const words = [name, short].find((text) => pen.measureText(text).width + 6 < room);
+    if (words) {
       pen.fillStyle = colours.muted;
       pen.fillText(words, x, host ? y + 20 : y - 14);
     }

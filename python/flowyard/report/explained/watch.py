@@ -1,5 +1,6 @@
 """The page that plays a span of a run: packets on links, queues, drops and trims, without a server."""
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -35,21 +36,21 @@ def watch_page(run: Result, name: str, from_ps: int, until_ps: int) -> str:
     nodes = _nodes(links)
     if len(nodes) > NODES_MAX:
         raise UserError(
-            f"the network has {len(nodes):,} nodes, and at most {NODES_MAX} can be watched; flowyard why -o draws single "
+            f"the network has {len(nodes):,} nodes, and at most {NODES_MAX} can be watched; flowyard why -o draws "
             "flows and ports of a network of any size"
         )
-    _require_few(run, again.rows_between(run, from_ps, until_ps), from_ps, until_ps)
+    _require_few(again.rows_between(run, from_ps, until_ps), from_ps, until_ps)
     made = again.of_all(run, from_ps, until_ps, EVENTS_MAX)
     assert made.events is not None
     if (made.summary["observed"]["events"] or {}).get("cut_off_ps") is not None:
-        _require_few(run, EVENTS_MAX + 1, from_ps, until_ps)
+        _require_few(EVENTS_MAX + 1, from_ps, until_ps)
     events = again.rows_of(made.events.to_polars())
     if not events:
         raise UserError("no event is in that span; choose another one with --from and --until")
     return _render(name, world(events, links, from_ps, until_ps), from_ps, until_ps, len(events))
 
 
-def _require_few(run: Result, events: int, from_ps: int, until_ps: int) -> None:
+def _require_few(events: int, from_ps: int, until_ps: int) -> None:
     """Refuses more events than a page can hold, before there is memory taken for them."""
     if events > EVENTS_MAX:
         span = (until_ps - from_ps) * EVENTS_MAX // events
@@ -62,9 +63,7 @@ def _require_few(run: Result, events: int, from_ps: int, until_ps: int) -> None:
 def _nodes(links: "pl.DataFrame") -> dict[str, tuple[bool, int]]:
     """Whether each node is a host, and its distance from the hosts."""
     hosts = {
-        start
-        for start, tier in links.select("from", "tier").iter_rows()
-        if str(tier).startswith("host")
+        start for start, tier in links.select("from", "tier").iter_rows() if str(tier).startswith("host")
     }
     ends: dict[str, list[str]] = defaultdict(list)
     for start, end in links.select("from", "to").iter_rows():
@@ -72,7 +71,12 @@ def _nodes(links: "pl.DataFrame") -> dict[str, tuple[bool, int]]:
     level = dict.fromkeys((node for node in ends if node in hosts), 0)
     edge = list(level)
     while edge:
-        edge = [end for node in edge for end in ends[node] if end not in level and not level.update({end: level[node] + 1})]
+        edge = [
+            end
+            for node in edge
+            for end in ends[node]
+            if end not in level and not level.update({end: level[node] + 1})
+        ]
     return {node: (node in hosts, level.get(node, 1)) for node in {*ends, *(str(end) for end in links["to"])}}
 
 
@@ -94,7 +98,7 @@ def world(
     placed = [
         {"name": name, "host": nodes[name][0], "row": row, "place": (place + 0.5) / len(names)}
         for row, names in sorted(rows.items())
-        for place, name in enumerate(names)
+        for place, name in enumerate(sorted(names, key=_natural))
     ]
     number = {node["name"]: place for place, node in enumerate(placed)}
     by_flow: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
@@ -129,6 +133,11 @@ def world(
     }
 
 
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Names in the order of their numbers: host 9 before host 10."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
+
+
 # Kinds of events that the page counts.
 SHOWN = ("made", "started", "arrived", "dropped", "trimmed", "marked")
 
@@ -151,8 +160,8 @@ def _times(enqueued: int, started: int | None, arrived: int | None, from_ps: int
 
 def _render(name: str, content: Mapping[str, Any], from_ps: int, until_ps: int, events: int) -> str:
     story = (
-        f"From {from_ps / 1e6:,.3f} µs to {until_ps / 1e6:,.3f} µs of the run, {events:,} events. Packets move along links "
-        "while they are on the wire; a bar beside a node is the queue of a port."
+        f"From {from_ps / 1e6:,.3f} µs to {until_ps / 1e6:,.3f} µs of the run, {events:,} events. Packets move along "
+        "links while they are on the wire; a bar beside a node is the queue of a port."
     )
     meanings = {
         "made": "packets that transports of hosts sent",

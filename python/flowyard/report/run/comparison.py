@@ -25,6 +25,6 @@ def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
                 met = row["application_throughput"]
                 cells.append("-" if met is None else f"{met:.1%}")
                 below.append("")
-            rows += [cells, below]
+            rows += [cells, below] if any(below) else [cells]
             name = ""
     return TextTable(title, header, rows)

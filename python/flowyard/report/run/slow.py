@@ -1,4 +1,4 @@
-"""The section on why slow flows are slow: each run made again, parts of its slowest flows beside those of the middle."""
+"""The section on why slow flows are slow: parts of the times of the slowest beside those of the middle half."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -97,9 +97,12 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _tables(run: Explained) -> dict[str, Any]:
-    """What the template shows of a run."""
+    """The tables of a run, as the template has them."""
     slow = run.slow
-    drawn = {group.set: sum(len(each.answers) for each in slow.groups if each.set == group.set) for group in slow.groups}
+    drawn = {
+        group.set: sum(len(each.answers) for each in slow.groups if each.set == group.set)
+        for group in slow.groups
+    }
     waited = sum(time for _, _, time in slow.waits) or 1
     read = sum(slow.whose.values()) or 1
     there = [name for name in MEANINGS if any(name in group.means for group in slow.groups)]

@@ -94,7 +94,8 @@ def sizes_table(result: "Result") -> TextTable | None:
     groups = completion(result)
     if len(groups) <= 2:
         return None
-    rows = [line for row in groups for line in ([row["group"], *cells(row)], ["", *intervals(row)])]
+    lines = [line for row in groups for line in ([row["group"], *cells(row)], ["", *intervals(row)])]
+    rows = [line for line in lines if any(line)]
     return TextTable("by flow size", ["flow size", *COMPLETION], rows)
 
 
@@ -122,8 +123,9 @@ def cells(row: Mapping[str, Any]) -> list[str]:
 
 
 def intervals(row: Mapping[str, Any]) -> list[str]:
-    """The line below these cells."""
-    return ["", ""] + [_fct_interval(row, p) for p in SHOWN] + [_slowdown_interval(row, p) for p in SHOWN]
+    """The line below these cells: an interval where one of its ends is known."""
+    found = [interval(row, p) for interval in (_fct_interval, _slowdown_interval) for p in SHOWN]
+    return ["", "", *("" if one == UNKNOWN else one for one in found)]
 
 
 def _control(result: "Result") -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ macro_rules! selectors {
     ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
         register! {
             /// Choice of the entropy value of each packet.
-            pub enum Entropy: Settings { $($module::$config = $name),* }
+            pub enum PathSelector: Settings { $($module::$config = $name),* }
         }
 
         /// The choice of one flow.
@@ -27,9 +27,9 @@ macro_rules! selectors {
 
         impl Model {
             /// The choice of a flow that starts, among so many values, a power of two.
-            pub fn new(config: &Entropy, values: u16, chance: Stream) -> Model {
+            pub fn new(config: &PathSelector, values: u16, chance: Stream) -> Model {
                 match config {
-                    $(Entropy::$config(config) => Model::$config($module::Model::new(config, values, chance)),)*
+                    $(PathSelector::$config(config) => Model::$config($module::Model::new(config, values, chance)),)*
                 }
             }
         }
@@ -53,7 +53,7 @@ selectors! {
     reps_legacy::RepsLegacy = "reps-legacy",
 }
 
-impl Default for Entropy {
+impl Default for PathSelector {
     fn default() -> Self {
         mixed::Mixed::default().into()
     }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::random::Purpose;
 
-    fn model(config: impl Into<Entropy>, values: u16) -> Model {
+    fn model(config: impl Into<PathSelector>, values: u16) -> Model {
         Model::new(&config.into(), values, Stream::new(1, 0, Purpose::Packets, 7))
     }
 

@@ -29,10 +29,10 @@ impl Reduction {
         Reduction { goal, flight, delivered: 0, sent: 0, until, whole: false }
     }
 
-    /// The same, but a share of a segment lets all of it go, as in Linux, which counts segments: the number rounds up (RFC
-    /// 6937, 3, has the same with bytes).
-    pub fn by_segments(flight: u64, goal: u64, until: u64) -> Reduction {
-        Reduction { whole: true, ..Reduction::new(flight, goal, until) }
+    /// The same from a window of `before` bytes, whatever is in flight, and with shares of a segment that let all of it go:
+    /// Linux counts segments and rounds their number up.
+    pub fn by_segments(before: u64, goal: u64, until: u64) -> Reduction {
+        Reduction { whole: true, ..Reduction::new(before, goal, until) }
     }
 
     /// The window at its end.

@@ -16,7 +16,7 @@ use crate::derived::{Derived, Environment, Longest, Values};
 use crate::problem::{Problem, within};
 use crate::queue::Feature;
 use crate::queue::trimming::{Trimming, TrimmingRule};
-use crate::transport::entropy::Entropy;
+use crate::transport::entropy::PathSelector;
 use crate::transport::{Needs, Profile, Settings};
 use crate::units::{Bytes, Rate, Time};
 
@@ -75,7 +75,7 @@ pub struct Uet {
     #[schemars(extend("x-maximum" = "10s"))]
     pub request_interval: Option<Time>,
     /// Choice of each packet's entropy value (-load_balancing_algo). Read under the balancer "entropy".
-    pub entropy: Entropy,
+    pub entropy: PathSelector,
     /// Entropy values of a flow, a power of two (-paths); 1: one path.
     #[schemars(range(min = 1, max = 32_768))]
     pub entropy_values: u32,
@@ -99,7 +99,7 @@ impl Default for Uet {
             sleek: None,
             rto_min: Derived::FromNetwork,
             request_interval: None,
-            entropy: Entropy::default(),
+            entropy: PathSelector::default(),
             entropy_values: 64,
         }
     }

@@ -97,10 +97,10 @@ fn reports_of_trimmed_packets_retransmit_them() {
         [3, 1].iter().flat_map(|&at| host.receives(&mut model, &trimmed(&sent[at], false))).collect();
     assert_eq!((kinds(&nacks), numbers(&nacks)), (vec![kind::NACK; 2], vec![3, 1]));
     nacks.iter().for_each(|nack| host.answers(&mut model, nack));
-    // 33.2 us have fallen to 20: the largest window is 37,500 B, and 53,950 B are in flight.
-    assert_eq!((window(&model), in_flight(&model)), (37_500, 13 * 4150));
+    // 33.2 us have fallen to 20: the largest window is 37,500 B, and the second report takes 4150 of it.
+    assert_eq!((window(&model), in_flight(&model)), (33_350, 13 * 4150));
     assert!(host.sends(&mut model, FLOW, 99).is_empty());
-    for at in [0, 2, 4, 5, 6, 7, 8, 9] {
+    for at in [0, 2].into_iter().chain(4..14) {
         for ack in host.receives(&mut model, &sent[at]) {
             host.answers(&mut model, &ack);
         }
@@ -136,6 +136,7 @@ fn a_timeout_without_room_sends_a_request() {
     let ack = host.receives(&mut model, &sent[0]);
     assert_eq!(ack[0].header.kind & answer::TO_RTS, answer::TO_RTS);
     host.answers(&mut model, &ack[0]);
+    host.host = RECEIVER;
     assert_eq!(host.receiver(FLOW).delivered_bytes, 0);
 }
 

@@ -160,8 +160,11 @@ impl Sender {
             self.window.flight = flight;
             if self.in_proportion {
                 let goal = std::mem::replace(&mut self.window.cwnd, before);
-                let make = if self.by_segments { Reduction::by_segments } else { Reduction::new };
-                self.reduction = Some(make(flight, goal, self.next_seq));
+                self.reduction = Some(if self.by_segments {
+                    Reduction::by_segments(before, goal, self.next_seq)
+                } else {
+                    Reduction::new(flight, goal, self.next_seq)
+                });
             }
         }
         answer.grow

@@ -135,12 +135,12 @@ impl Sender {
         } else {
             // FlightSize without segments that went by duplicate acknowledgements (RFC 6675, 5, step 4.2).
             let outstanding = (self.end_seq - self.una_seq).min(self.window.cwnd);
-            let flight = outstanding.max(self.window.flight);
-            self.window.flight = flight;
+            let before = self.window.cwnd;
+            self.window.flight = outstanding.max(self.window.flight);
             self.window.flight = self.let_go(source);
             self.on_congestion_event(Cause::FastRetransmit { dupacks: 0 }, source, now);
             if config.repair() == Repair::Proportional {
-                self.reduction = Some(Reduction::by_segments(flight, self.window.cwnd, self.end_seq));
+                self.reduction = Some(Reduction::by_segments(before, self.window.cwnd, self.end_seq));
             }
         }
         self.recovering = true;

@@ -1,0 +1,37 @@
+"""Ports of a run's network by the numbers that HPCC's ns-3 code gives them: node, kind of node, port from 1."""
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from flowyard.results import Result
+
+_NUMBER = re.compile(r"(?:.*\D)?(\d{1,9})", re.ASCII)
+
+
+class Port(NamedTuple):
+    """The head of a link: number of its node, whether that is a switch, and the port's number on it."""
+
+    node: int
+    is_switch: bool
+    port: int
+
+
+def ports_of(result: "Result") -> list[Port]:
+    """The port of each link of a run, by the link's number."""
+    links = result.links.to_polars().select("id", "from", "tier").sort("id").to_dicts()
+    numbers = _numbers([link["from"] for link in links])
+    taken: dict[str, int] = {}
+    ports = []
+    for link in links:
+        name = link["from"]
+        taken[name] = taken.get(name, 0) + 1
+        ports.append(Port(numbers[name], not link["tier"].startswith("host-"), taken[name]))
+    return ports
+
+
+def _numbers(names: list[str]) -> dict[str, int]:
+    """The number at the end of each node's name, as import gives them; else its place among the nodes that send."""
+    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    found = {name: int(match[1]) for name in places if (match := _NUMBER.fullmatch(name))}
+    return found if len(set(found.values())) == len(places) else places
