@@ -82,7 +82,6 @@ __all__ = [
     "Ecn",
     "Endless",
     "Entropy",
-    "Entropy2",
     "Entry",
     "Estimate",
     "EstimateAverage",
@@ -115,6 +114,7 @@ __all__ = [
     "Fixed",
     "Flare",
     "Floor",
+    "FlowBender",
     "FlowOrder",
     "Flowtune",
     "FlowtuneRates",
@@ -199,6 +199,7 @@ __all__ = [
     "Pareto",
     "Partition",
     "PathPenalty",
+    "PathSelector",
     "Paths",
     "PathsCount",
     "PathsOneIn",
@@ -214,6 +215,7 @@ __all__ = [
     "Phost",
     "Pie",
     "Placement",
+    "Plb",
     "Poisson",
     "PoissonEach",
     "Policy",
@@ -247,6 +249,7 @@ __all__ = [
     "Remaining",
     "Reno",
     "Repair",
+    "Repath",
     "RepeatOrder",
     "Reply",
     "Reported",
@@ -1752,6 +1755,11 @@ class Tcp(Model):
     of them have class 0, as acknowledgements and SYNs have in any case.
     """
 
+    repath: Repath | None = None
+    """Gives a connection another path while its packets are marked, and after a timeout: by a label that
+    switches hash. Absent: it keeps its path. Needs marks, and a balancer that hashes.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reno(Model):
@@ -1992,6 +2000,47 @@ class Tagging(Model):
 
     repeats: TagRepeats = "as-before"
     """The class of retransmissions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowBender(Model):
+    """FlowBender."""
+
+    _tag = "flow-bender"
+
+    threshold: float = 0.05
+    """A round trip is congested if more than this share of its bytes was marked. At most 1.0."""
+
+    rounds: int = 1
+    """Congested round trips in succession after which the label changes. At least 1, at most 1000."""
+
+    labels: int = 8
+    """Labels of a connection, which it takes in turn. Two of them may lead by the same path. At least 2,
+    at most 65536.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plb(Model):
+    """PLB."""
+
+    _tag = "plb"
+
+    threshold: float = 0.5
+    """A round trip is congested if at least this share of its bytes was marked. At most 1.0."""
+
+    rounds: int = 12
+    """Congested round trips in succession after which the label changes. At least 1, at most 1000."""
+
+    idle_rounds: int = 3
+    """Congested round trips in succession after which it changes if nothing is in flight then. At least 1,
+    at most 1000.
+    """
+
+    suspend: str = "60s"
+    """After a timeout, which changes the label by itself, round trips do not count for a random time from
+    this to twice this. A time, such as "10us", at least 0s, at most 1000s.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3108,7 +3157,7 @@ class Uet(Model):
     RCCC alone: 0). A time, such as "10us", at most 10s.
     """
 
-    entropy: Entropy2 = Mixed()
+    entropy: PathSelector = Mixed()
     """Choice of each packet's entropy value (-load_balancing_algo). Read under the balancer "entropy"."""
 
     entropy_values: int = 64
@@ -5557,6 +5606,9 @@ TagBy = Literal["first", "last"]
 # The class of retransmissions.
 TagRepeats = Literal["as-before", "as-newest"]
 
+# The rule by which a sender changes the path of a connection.
+Repath = FlowBender | Plb | Literal["flow-bender", "plb"]
+
 # Order of the connections' pulls.
 PullOrder = Literal["fair", "fifo", "strict", "weighted"]
 
@@ -5640,7 +5692,7 @@ Resend = Literal["lost", "all"]
 UetControl = Nscc | Rccc | Both | UetDctcp | Constant | Literal["nscc", "rccc", "both", "dctcp", "constant"]
 
 # Choice of the entropy value of each packet.
-Entropy2 = (
+PathSelector = (
     Mixed
     | Oblivious
     | Bitmap
