@@ -205,7 +205,8 @@ def draw(tables: Tables) -> "Picture":
     for axes, (network, measure) in zip(panels, places, strict=True):
         for place, scheme in enumerate(SCHEMES):
             rows = tables["points"].filter(network=network, scheme=scheme).sort("load")
-            style.curve(axes, rows, "load", measure, place, scheme)
+            again, colour = divmod(place, len(style.COLOURS))
+            style.curve(axes, rows, "load", measure, colour, scheme, linestyle=("-", "--")[again])
         axes.set(xlabel="load", ylabel=MEASURES[measure], title=network, yscale="log")
     panels[0].legend(loc="upper left", ncols=2)
     return picture
