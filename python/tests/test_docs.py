@@ -145,7 +145,7 @@ def completed(snippet: str) -> dict[str, Any]:
     if "hpcc" in written.get("buffer", {}):
         written = {"queue": "lossless", **written}
     # CONGA is for two tiers.
-    tree = {"k": 4, "levels": 2 if "conga" in balancer else 3}
+    tree = {"k": 4, "levels": 2 if {"conga", "conweave"} & set(balancer) else 3}
     return {"topology": {"fat-tree": tree}, "transport": transport, "traffic": [other], **written}
 
 

@@ -44,6 +44,7 @@ impl Fields {
         Fields { kind, moved: false, epoch, uplink, sent: leaf, tail: 0 }
     }
 
+    /// The fields as the bits of a tag.
     pub fn pack(self) -> Tag {
         let low = self.kind as u64 | u64::from(self.moved) << 3 | u64::from(self.epoch) << 4;
         let times = u64::from(self.sent & TIME_MASK) << 18 | u64::from(self.tail & TIME_MASK) << 41;

@@ -63,7 +63,7 @@ pub enum Step {
 const BEHIND_TAIL: Time = Time::from_ns(1);
 
 impl Flow {
-    /// A packet of the flow has come. Whoever holds it back adds it to `held`.
+    /// A packet of the flow has come. The caller adds one that is held back to `held`.
     pub fn on_packet(&mut self, came: Came, now: Time, waits: Waits) -> Step {
         let idle = self.last.replace(now).is_none_or(|last| last + waits.idle < now);
         let ahead = came.epoch.wrapping_sub(self.epoch) % EPOCHS;
