@@ -238,6 +238,7 @@ __all__ = [
     "RandomCables",
     "RandomNodes",
     "RateControl",
+    "RateMarks",
     "RateNormaliser",
     "Rccc",
     "Rcp",
@@ -3732,10 +3733,34 @@ class Lossless(Model):
     simulator: 0.2. At most 1.0.
     """
 
+    by_rate: Sequence[RateMarks] | None = None
+    """Thresholds of marks at ports of other rates, as the HPCC simulator has them; ports of rates that are
+    not listed have the fields above.
+    """
+
     mark: MarkOn = "enqueue"
     """The time of marking: DCQCN's paper marks on arrival, the packet itself included; the HPCC simulator
     on departure, without the packet.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateMarks(Model):
+    """Thresholds of marks at the ports of one rate."""
+
+    rate: str
+    """Rate of the ports. A rate, such as "10Gbps", at least 1Kbps."""
+
+    kmin: str
+    """Up to this many queued bytes of its class, a packet is not marked. A size, such as "64KiB", at most
+    1GB.
+    """
+
+    kmax: str
+    """Above this many, each is marked. A size, such as "64KiB", at most 1GB."""
+
+    pmax: float
+    """Between them the probability of a mark grows from 0 to this. At most 1.0."""
 
 
 @dataclass(frozen=True, kw_only=True)

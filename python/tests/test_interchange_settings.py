@@ -85,11 +85,11 @@ def test_the_settings_of_hpccs_code_become_fields(tmp_path):
     ports = {"mark": "dequeue", "kmin": "400KB", "kmax": "1600KB", "pmax": 0.3}
     assert found.scenario["queue"] == {"lossless": ports}
     measure = {"from": "2s", "until": "end"}
-    assert found.scenario["run"] == {"until": "4s", "time_unit": "1ns", "measure": measure}
+    run = {"until": "4s", "time_unit": "1ns", "ties": "arrival", "measure": measure}
+    assert found.scenario["run"] == run
     assert "faults" not in found.scenario
     left = next(note for note in found.notes if note.startswith("without a counterpart"))
     assert left.endswith(": USE_DYNAMIC_PFC_THRESHOLD, PINT_PROB")
-    assert any("KMAX_MAP: ports have the value for 100Gbps" in note for note in found.notes)
     run = fy.run(found.scenario, {"run.audit": True})
     assert (run.status, run.violations) == ("complete", [])
 
@@ -217,6 +217,21 @@ def test_thresholds_are_those_of_the_rate_of_hosts(tmp_path):
     without = imported(tmp_path, CONFIG.replace("ENABLE_QCN 1", "ENABLE_QCN 0")).scenario
     assert without["queue"] == {"lossless": {"kmin": "1GB", "kmax": "1GB"}}
     fy.check(without)
+
+
+def test_ports_have_the_thresholds_of_their_rate(tmp_path):
+    (tmp_path / "topology.txt").write_text(TOPOLOGY.replace("0 3 100Gbps", "0 3 25Gbps"))
+    (tmp_path / "config.txt").write_text(CONFIG.replace("TOPOLOGY_FILE", "NO_FILE"))
+    (tmp_path / "flow.txt").write_text(FLOW.replace("200000000", "20000"))
+    read = interchange.read([tmp_path / f"{name}.txt" for name in ("config", "topology", "flow")])
+    # The fastest host's rate is that of most ports.
+    ports = read.scenario["queue"]["lossless"]
+    assert ports["kmin"] == "400KB"
+    assert ports["by_rate"] == [{"rate": "25Gbps", "kmin": "100KB", "kmax": "400KB", "pmax": 0.2}]
+    (tmp_path / "topology.txt").write_text(TOPOLOGY.replace("0 3 100Gbps", "0 3 40Gbps"))
+    read = interchange.read([tmp_path / f"{name}.txt" for name in ("config", "topology", "flow")])
+    assert "by_rate" not in read.scenario["queue"]["lossless"]
+    assert any("no thresholds for links of 40Gbps" in note for note in read.notes)
 
 
 def test_a_link_goes_down(tmp_path):

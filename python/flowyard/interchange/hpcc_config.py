@@ -105,7 +105,7 @@ class Config:
             rate_bps: The rate of hosts, if no file has the network but the user says it.
         """
         found: dict[str, Any] = {"transport": {transport: self._transport(transport, network)}}
-        ports = self._ports(_host_rates(network) or ({rate_bps} if rate_bps else set()))
+        ports = self._ports(_host_rates(network) or ({rate_bps} if rate_bps else set()), network)
         if ports:
             found["queue"] = {"lossless": ports}
         if transport in ("roce", "dcqcn") and (size := self._taken("BUFFER_SIZE", self._mebibytes)):
@@ -113,9 +113,10 @@ class Config:
             found.setdefault("queue", {"lossless": {}})
         run = {"until": stop} if (stop := self._taken("SIMULATOR_STOP_TIME", self._seconds)) else {}
         if transport == "roce":
-            run["time_unit"] = "1ns"
+            run |= {"time_unit": "1ns", "ties": "arrival"}
             self.notes.append(
-                "run.time_unit is 1ns, as in ns-3: links are up to some percent faster than their rates"
+                "run.time_unit is 1ns, as in ns-3: links are up to some percent faster than their rates; of packets"
+                " that arrive together the one goes first whose transmission began first (run.ties)"
             )
         if run:
             found["run"] = run
@@ -300,8 +301,8 @@ class Config:
             "MIN_RATE": ("min_rate", self._rate),
         }
 
-    def _ports(self, rates: set[int]) -> dict[str, Any]:
-        """The thresholds of ports, for the rate of hosts."""
+    def _ports(self, rates: set[int], network: Network | None) -> dict[str, Any]:
+        """The thresholds of ports, for the rate of hosts and other rates of links."""
         if (self._word("ENABLE_QCN") or (0, ""))[1] == "0":
             self.used.add("ENABLE_QCN")
             return {"kmin": _NEVER, "kmax": _NEVER}
@@ -326,14 +327,32 @@ class Config:
             value = by_rate[rate] if rate is not None else values.pop()
             found[name] = value if name == "pmax" else f"{int(value)}KB"
             self.used.add(key)
-            if len(values) > 1:
-                self.notes.append(
-                    f"{key}: ports have the value for {rate_text(rate or 0)}, the rate of hosts, at all rates"
-                )
         if "ENABLE_QCN" in self.values:
             self.used.add("ENABLE_QCN")
+        others = self._other_rates(maps, rate, network)
+        if others:
+            found["by_rate"] = others
         self.notes.append("ports mark on departure, as in HPCC's code")
         return found
+
+    def _other_rates(
+        self, maps: dict[str, dict[int, float]], rate: int | None, network: Network | None
+    ) -> list[dict[str, Any]]:
+        """The thresholds of ports whose links have another rate than hosts."""
+        rates = {cable.rate_bps for cable in network.cables} - {rate} if network else set()
+        known = set.intersection(*map(set, maps.values())) if maps.keys() == _MAPS.keys() else set()
+        if rates - known:
+            named = ", ".join(map(rate_text, sorted(rates - known)))
+            self.notes.append(f"no thresholds for links of {named}: their ports have those of hosts")
+        return [
+            {
+                "rate": rate_text(other),
+                "kmin": f"{int(maps['kmin'][other])}KB",
+                "kmax": f"{int(maps['kmax'][other])}KB",
+                "pmax": maps["pmax"][other],
+            }
+            for other in sorted(rates & known)
+        ]
 
     def _map(self, key: str) -> dict[int, float]:
         """Values by rates in bit/s: their number, then the pairs."""

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::ecn::MarkOn;
 use super::waiting::Waiting;
-use super::{Build, Feature, Settings};
+use super::{Build, Feature, Queue, Settings};
 use crate::advice::{Advice, size};
 use crate::derived::{Derived, Environment, Longest, Values};
 use crate::engine::contract::discipline::{Discipline, DropReason, PortContext, Queued};
@@ -53,9 +53,32 @@ pub struct Lossless {
     /// Between them the probability of a mark grows from 0 to this. DCQCN's paper: 0.01; the HPCC simulator: 0.2.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pmax: f64,
+    /// Thresholds of marks at ports of other rates, as the HPCC simulator has them; ports of rates that are not listed have
+    /// the fields above.
+    #[schemars(length(max = 100))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_rate: Vec<RateMarks>,
     /// The time of marking: DCQCN's paper marks on arrival, the packet itself included; the HPCC simulator on
     /// departure, without the packet.
     pub mark: MarkOn,
+}
+
+/// Thresholds of marks at the ports of one rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateMarks {
+    /// Rate of the ports.
+    #[schemars(extend("x-minimum" = "1Kbps"))]
+    pub rate: Rate,
+    /// Up to this many queued bytes of its class, a packet is not marked.
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub kmin: Bytes,
+    /// Above this many, each is marked.
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub kmax: Bytes,
+    /// Between them the probability of a mark grows from 0 to this.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub pmax: f64,
 }
 
 impl Default for Lossless {
@@ -67,6 +90,7 @@ impl Default for Lossless {
             kmin: Derived::FromNetwork,
             kmax: Derived::FromNetwork,
             pmax: 0.01,
+            by_rate: Vec::new(),
             mark: MarkOn::Enqueue,
         }
     }
@@ -129,7 +153,7 @@ impl Settings for Lossless {
     }
 
     fn for_marks(&self) -> &'static [&'static str] {
-        &["kmin", "kmax", "pmax", "mark"]
+        &["kmin", "kmax", "pmax", "by_rate", "mark"]
     }
 
     fn classes(&self) -> u32 {
@@ -151,6 +175,10 @@ impl Settings for Lossless {
         {
             problems.push(Problem::new("kmax", format!("is below kmin, {kmin}")));
         }
+        let crossed = (0..).zip(&self.by_rate).filter(|(_, marks)| marks.kmax < marks.kmin);
+        problems.extend(crossed.map(|(place, marks): (usize, &RateMarks)| {
+            Problem::new(format!("by_rate.{place}.kmax"), format!("is below kmin, {}", marks.kmin))
+        }));
         if let (Some(xon), Some(xoff)) = (self.xon, self.xoff.given())
             && xon > xoff
         {
@@ -177,6 +205,12 @@ impl Settings for Lossless {
 
     fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
         marking(path, self, longest).into_iter().collect()
+    }
+
+    fn at_rate(&self, rate: Rate) -> Option<Queue> {
+        let RateMarks { kmin, kmax, pmax, .. } = *self.by_rate.iter().find(|marks| marks.rate == rate)?;
+        let (kmin, kmax) = (Derived::Given(kmin), Derived::Given(kmax));
+        Some(Lossless { kmin, kmax, pmax, by_rate: Vec::new(), ..self.clone() }.into())
     }
 
     fn pauses(&self) -> bool {

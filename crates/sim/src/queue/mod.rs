@@ -20,7 +20,7 @@ use crate::problem::Problem;
 use crate::prototype::Named;
 use crate::register::{dispatch, register};
 use crate::topology::{Fabric, Link};
-use crate::units::Bytes;
+use crate::units::{Bytes, Rate};
 
 /// One list: configuration and model of each queue, and the way from one to the other.
 macro_rules! queues {
@@ -149,6 +149,12 @@ pub trait Settings {
     /// departure is then decided in retrospect.
     fn acts_on_departure(&self) -> bool {
         false
+    }
+
+    /// The queue of ports of that rate, if it differs.
+    fn at_rate(&self, rate: Rate) -> Option<Queue> {
+        let _ = rate;
+        None
     }
 
     /// Whether its packets may take memory that the ports of a switch share: it then keeps or drops what is offered, and

@@ -29,7 +29,7 @@ use crate::scenario::{Entry, PortMode, Prototypes, Scenario, TimeUnit};
 use crate::topology::{Fabric, Link};
 use crate::traffic::{Demand, FLOWS_MAX, Flow, Traffic};
 use crate::transport::{self, Profile, Transport};
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// Flows of an entry whose paths stand for those of all.
 const SAMPLED: usize = 10_000;
@@ -298,12 +298,10 @@ impl Members for Setup {
         asks.fold(0, |models, (_, (model, _))| models | 1 << model)
     }
 
-    fn queue(&self, to_host: bool) -> queue::Model {
-        if to_host {
-            self.queue.model_at_last_hop(self.full_packet)
-        } else {
-            self.queue.model(self.full_packet)
-        }
+    fn queue(&self, rate: Rate, to_host: bool) -> queue::Model {
+        let own = self.queue.at_rate(rate);
+        let queue = own.as_ref().unwrap_or(&self.queue);
+        if to_host { queue.model_at_last_hop(self.full_packet) } else { queue.model(self.full_packet) }
     }
 
     fn host_queue(&self) -> queue::Model {

@@ -192,3 +192,34 @@ fn buffers_that_do_not_fit_are_refused() {
     let reserve = problems("queue = \"drop-tail\"\nbuffer.dynamic = { size = \"40KB\", reserve = \"5KB\" }");
     assert!(reserve.contains("buffer.dynamic.size"), "{reserve}");
 }
+
+/// Two hosts at 20 Gbps send to one at 10 Gbps, and two others to one at 20 Gbps: ports of 10 Gbps mark nothing, those of
+/// 20 Gbps, which have thresholds of their own, each packet that waits.
+#[test]
+fn thresholds_of_marks_may_go_by_rate() {
+    let marks = |by_rate: &str| {
+        let run = run(&format!(
+            r#"
+            transport.roce = {{ congestion.dctcp = {{}} }}
+            queue.lossless = {{ kmin = "1GB", kmax = "1GB", xoff = "1MB", by_rate = [{by_rate}] }}
+            [topology.explicit]
+            hosts = ["a", "b", "slow", "fast"]
+            switches = [{{ name = "s" }}]
+            rate = "20Gbps"
+            delay = "1us"
+            cables = [
+                {{ ends = ["a", "s"] }}, {{ ends = ["b", "s"] }}, {{ ends = ["slow", "s"], rate = "10Gbps" }},
+                {{ ends = ["fast", "s"] }},
+            ]
+            {}
+            "#,
+            scenarios::flows("all", &[[0, 2], [0, 3], [1, 2], [1, 3]], 300_000)
+        ));
+        (run.link("s", "slow", "marks"), run.link("s", "fast", "marks"))
+    };
+    assert_eq!(marks(""), (0, 0));
+    let (slow, fast) = marks(r#"{ rate = "20Gbps", kmin = "0B", kmax = "0B", pmax = 1.0 }"#);
+    assert!(slow == 0 && fast > 0, "{slow} {fast}");
+    let (slow, fast) = marks(r#"{ rate = "10Gbps", kmin = "0B", kmax = "0B", pmax = 1.0 }"#);
+    assert!(slow > 0 && fast == 0, "{slow} {fast}");
+}

@@ -11,6 +11,7 @@ use crate::engine::data::gate::Thresholds;
 use crate::engine::data::memory::Memory;
 use crate::engine::data::rules::Rules;
 use crate::topology::{Fabric, Link};
+use crate::units::Rate;
 
 /// Transports, queues and load balancers of a run.
 pub trait Members: Sync {
@@ -47,8 +48,8 @@ pub trait Members: Sync {
     /// then be committed.
     fn telemetry(&self) -> u32;
 
-    /// An empty queue at a switch's port, whose link may end at a host.
-    fn queue(&self, to_host: bool) -> Self::Queue;
+    /// An empty queue at a switch's port of that rate, whose link may end at a host.
+    fn queue(&self, rate: Rate, to_host: bool) -> Self::Queue;
 
     /// An empty queue at a host's port, which neither drops nor marks unless a transport wants that of switches there.
     fn host_queue(&self) -> Self::Queue;

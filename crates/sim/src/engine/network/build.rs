@@ -121,7 +121,7 @@ fn egress<M: Members>(parts: &Parts<M>, ranks: &[u32], credits: &Credits) -> Vec
             _ if is_host => PortQueue::Serviced(parts.members.host_queue()),
             // A packet's fate on a faulty link is decided when it is sent.
             Some(rules) if port.fault.is_none() => PortQueue::Committed(Departures::default(), rules),
-            _ => PortQueue::Serviced(parts.members.queue(fabric.is_host(link.to))),
+            _ => PortQueue::Serviced(parts.members.queue(link.rate, fabric.is_host(link.to))),
         };
         Egress { port, queue, chance: stream(parts, Purpose::Queue, at), losses: Losses::default() }
     };

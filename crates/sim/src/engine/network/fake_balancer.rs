@@ -14,6 +14,7 @@ use crate::engine::run::Engine;
 use crate::scenario::Scenario;
 use crate::setup::Setup;
 use crate::topology::{Fabric, Link};
+use crate::units::Rate;
 use crate::{agent, controller, queue, transport};
 
 /// The members of a scenario, with that balancer.
@@ -88,8 +89,8 @@ impl<B: Choose + Send> Members for Balanced<'_, B> {
     fn controller(&self) -> Option<(controller::Model, u8, Channel)> {
         None
     }
-    fn queue(&self, to_host: bool) -> queue::Model {
-        self.0.queue(to_host)
+    fn queue(&self, rate: Rate, to_host: bool) -> queue::Model {
+        self.0.queue(rate, to_host)
     }
     fn host_queue(&self) -> queue::Model {
         self.0.host_queue()

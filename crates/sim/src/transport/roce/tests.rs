@@ -366,8 +366,8 @@ impl Members for Collecting<'_> {
         None
     }
 
-    fn queue(&self, to_host: bool) -> queue::Model {
-        self.0.queue(to_host)
+    fn queue(&self, rate: Rate, to_host: bool) -> queue::Model {
+        self.0.queue(rate, to_host)
     }
 
     fn host_queue(&self) -> queue::Model {
