@@ -49,6 +49,21 @@ def test_the_queue_of_a_port_by_hand(four):
     assert sum(at_peak.values()) == 3 * 1062
 
 
+def test_areas_of_a_port_are_its_queue_at_every_instant(page):
+    """One row for each flow and instant, although packets join and leave at the same one; their sum is the queue."""
+    answer, _ = page
+    link = max(answer.ports, key=lambda link: len(answer.ports[link].changes))
+    found, end = answer.ports[link], answer.start_ps + answer.fct_ps
+    rows = port.port_chart(found, 0, end)["datasets"]["queue"]
+    assert len({(row["t"], row["flow"]) for row in rows}) == len(rows)
+    sums: dict[float, int] = {}
+    for row in rows:
+        sums[row["t"]] = sums.get(row["t"], 0) + row["v"]
+    expected = {round(time / 1e6, 6): value for time, value in queue(found) if time <= end}
+    assert len(found.changes) <= port.POINTS
+    assert sums == expected
+
+
 def test_pieces_of_a_wait_are_packets_pauses_and_idle_time():
     one = Port(0, sent=[Sent(1, 0, 10), Sent(2, 10, 20), Sent(1, 40, 50)], pauses=[(25, 35)])
     assert list(one.between(5, 45)) == [

@@ -1,6 +1,6 @@
 """Why a flow took as long as it did: its run again with the flow's events, and its time divided by cause."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -117,7 +117,7 @@ def why(run: Result, flow: int, *, whose: bool = False) -> Answer:
         raise UserError(
             f"flow {flow}: more than {again.ROWS_MAX:,} events of packets at its ports; ask without --whose"
         )
-    return divided(row, own, links, transport=transport, beside=again.rows_of(_events(made)))
+    return divided(row, own, links, transport=transport, beside=_events(made).iter_rows(named=True))
 
 
 def divided(
@@ -126,7 +126,7 @@ def divided(
     links: "pl.DataFrame",
     *,
     transport: str = "",
-    beside: Sequence[Mapping[str, Any]] = (),
+    beside: Iterable[Mapping[str, Any]] = (),
 ) -> Answer:
     """Divides the completion time of a flow by cause.
 
@@ -192,7 +192,7 @@ def port_of(run: Result, link: str, from_ps: int, until_ps: int) -> Port:
     if _is_cut(made):
         raise _too_many(link, again.ROWS_MAX)
     rates = dict(zip(links["id"], links["rate_bps"], strict=True))
-    return ports(again.rows_of(_events(made)), rates).get(number) or Port(number)
+    return ports(_events(made).iter_rows(named=True), rates).get(number) or Port(number)
 
 
 def _too_many(link: str, events: int) -> UserError:

@@ -98,7 +98,7 @@ def _headers(event: Mapping[str, Any], ends: tuple[int, int]) -> bytes:
 
 def _checksum(head: bytes) -> int:
     """The checksum of an IPv4 header (RFC 791)."""
-    total = sum(struct.unpack(">10H", head))
+    total: int = sum(struct.unpack(">10H", head))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF

@@ -12,7 +12,7 @@ from typing import Any
 BITS, SECOND = 8, 10**12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sent:
     """A packet on the wire of a port's link, from its first bit to its last."""
 
@@ -21,7 +21,7 @@ class Sent:
     until_ps: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Change:
     """A change of a port's queue: the bytes of one flow that joined it, or, below zero, left it."""
 
@@ -30,7 +30,7 @@ class Change:
     bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Mark:
     """An event of a packet at a port: it was dropped, trimmed or marked, with the reason of a drop."""
 

@@ -205,7 +205,7 @@ def _whose(run: Result, slow: Sequence[Answer], links: Sequence[int]) -> tuple[i
     made = again.of_ports(run, names, 0, run.summary["end_ps"], ["started", "paused"])
     assert made.events is not None
     rates = dict(zip(table["id"], table["rate_bps"], strict=True))
-    known = ports(again.rows_of(made.events.to_polars()), rates)
+    known = ports(made.events.to_polars().iter_rows(named=True), rates)
     sizes = dict(run.flows.to_polars().select("id", "size_bytes").iter_rows())
     sums: Counter[str] = Counter()
     for answer in slow:

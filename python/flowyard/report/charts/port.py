@@ -78,13 +78,17 @@ def _queue_rows(changes: Sequence[Change], named: set[int], from_ps: int, until_
     held = {f"flow {flow}": 0 for flow in sorted(named)} | {OTHERS: 0}
     if len(ordered) > POINTS:
         return _means(ordered, named, from_ps, until_ps)
-    rows: list[Row] = []
+    # One row for each flow and instant: areas are stacks of all rows of an instant.
+    states: dict[int, dict[str, int]] = {}
     for change in ordered:
         held[_name(change, named)] += change.bytes
-        time = rounded6(micros(max(change.time_ps, from_ps), from_ps))
         if change.time_ps <= until_ps:
-            rows += [{"t": time, "flow": flow, "v": value} for flow, value in held.items()]
-    return rows
+            states[max(change.time_ps, from_ps)] = dict(held)
+    return [
+        {"t": rounded6(micros(time, from_ps)), "flow": flow, "v": value}
+        for time, state in states.items()
+        for flow, value in state.items()
+    ]
 
 
 def _name(change: Change, named: set[int]) -> str:

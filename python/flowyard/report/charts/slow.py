@@ -10,7 +10,7 @@ from flowyard.report.charts.flow import PARTS
 from flowyard.text import duration
 from flowyard.why.slow import Group, Slow
 
-ROW_HEIGHT = 26
+ROW_HEIGHT, TWO_LINES = 26, 36
 
 
 def shares(runs: Sequence[tuple[str, Slow]]) -> Spec:
@@ -28,11 +28,12 @@ def shares(runs: Sequence[tuple[str, Slow]]) -> Spec:
             ]
     there = [part for part in PARTS if any(row["part"] == part for row in rows)]
     scale = alt.Scale(domain=there, range=[PARTS[part] for part in there])
-    legend = alt.Legend(orient="top", title=None, columns=4, labelColor="var(--ink)")
+    legend = alt.Legend(orient="top", title=None, columns=2, labelColor="var(--ink)")
+    rows_axis = alt.Axis(labelExpr="split(datum.label, ', ')", domain=False, ticks=False)
     bars = chart_of("rows").encode(
-        x=alt.X("share:Q", stack="zero", title="share of the mean completion time", scale=alt.Scale(domain=[0, 1]),
+        x=alt.X("share:Q", stack="zero", title="share of the time", scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(format="", formatType="share", tickCount=5)),
-        y=alt.Y("bar:N", sort=names, title=None, axis=alt.Axis(labelLimit=330, domain=False, ticks=False)),
+        y=alt.Y("bar:N", sort=names, title=None, axis=rows_axis),
         color=alt.Color("part:N", scale=scale, legend=legend),
         order=alt.Order("place:Q"),
         tooltip=[
@@ -43,7 +44,7 @@ def shares(runs: Sequence[tuple[str, Slow]]) -> Spec:
         ],
     )  # fmt: skip
     rows = [row | {"place": there.index(row["part"])} for row in rows]
-    return spec_of([bars.mark_bar(height=ROW_HEIGHT - 8)], ROW_HEIGHT * len(names), rows=rows)
+    return spec_of([bars.mark_bar(height=ROW_HEIGHT - 8)], TWO_LINES * len(names), rows=rows)
 
 
 def _name(label: str, group: Group, total: float) -> str:
