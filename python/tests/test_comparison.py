@@ -105,7 +105,8 @@ class TestTransports:
             assert (tcp["mss"], tcp["preset"]) == ("1KB", "datacentre")
         # TCP is the default control, not another word for the scenario's.
         assert [
-            kind(found[name]["transport"]["tcp"]["congestion"]) for name in ("cubic", "dctcp", "tcp")
+            kind(fy.check(found[name], whole=True)["transport"]["tcp"]["congestion"])
+            for name in ("cubic", "dctcp", "tcp")
         ] == [
             "cubic",
             "dctcp",
