@@ -51,3 +51,8 @@ def test_few_retransmissions_fail_the_sign():
 def test_flows_that_have_not_ended_reach_no_verdict():
     unended = {"runs": tables()["runs"].with_columns(tail_us=pl.lit(None, pl.Float64))}
     assert CLAIMS["LIT-UET.a"](unended).verdict == NOT_REACHED
+
+
+def test_the_picture_has_a_line_for_each_control():
+    (axes,) = uet.FIGURE.draw(tables()).axes
+    assert len(axes.get_legend().get_texts()) == len(uet.CONTROLS)

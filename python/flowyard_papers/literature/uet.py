@@ -5,6 +5,7 @@ derived queues and thresholds, 64 entropy values unless a case has others. The p
 those of its matrices, so that their cases compare over seeds.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -177,7 +178,7 @@ def _signs(tables: Tables) -> Judgement:
 
 def draw(tables: Tables) -> "Picture":
     """Each median over that of the simulator."""
-    picture, axes = style.panels(1, 1)
+    picture, (axes,) = style.panels(1, 1)
     cases = [name for name in SHIPPED if name in set(tables["runs"]["case"])]
     for place, control in enumerate(CONTROLS):
         ratios = {
@@ -186,7 +187,10 @@ def draw(tables: Tables) -> "Picture":
             if name.endswith(f", {control}")
         }
         axes.plot(
-            [ratios.get(case) for case in cases], range(len(cases)), style.MARKERS[place], label=control
+            [ratios.get(case, math.nan) for case in cases],
+            range(len(cases)),
+            style.MARKERS[place],
+            label=control,
         )
     axes.axvline(1, color="#000000", linewidth=0.9, linestyle="--")
     axes.set_yticks(range(len(cases)), cases)
