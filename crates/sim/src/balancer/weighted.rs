@@ -279,10 +279,10 @@ impl Capacities<'_> {
         links.sort_unstable();
         let mut weights = vec![0; hops.len()];
         for parallel in links.chunk_by(|one, other| one.0 == other.0) {
-            let sum = parallel.iter().map(|(_, rate, _)| rate).sum::<u64>();
-            let passes = sum.min(self.of(parallel[0].0));
+            let sum = parallel.iter().map(|(_, rate, _)| u128::from(*rate)).sum::<u128>();
+            let passes = sum.min(u128::from(self.of(parallel[0].0)));
             for &(_, rate, place) in parallel {
-                let share = u128::from(passes) * u128::from(rate) / u128::from(sum);
+                let share = passes * u128::from(rate) / sum;
                 weights[place] = (share as u64).max(1);
             }
         }

@@ -93,9 +93,9 @@ impl Trimming {
 
     fn at(&self, full_packet: u64, to_host: bool) -> Model {
         let limit = self.limit();
-        let headers = self.header_limit.unwrap_or(Limit::Bytes(Bytes(
-            limit.room_in_bytes(full_packet).bytes.saturating_mul(2),
-        )));
+        let headers = self
+            .header_limit
+            .unwrap_or(Limit::Bytes(Bytes(limit.room_in_bytes(full_packet).bytes.saturating_mul(2))));
         let port = NdpPort {
             data_limit: limit,
             header_limit: Some(headers),

@@ -505,7 +505,8 @@ mod tests {
             "x-minimum",
         ];
         const WORDS_ONLY: &[&str] = &["$defs", "$schema", "default", "description", "examples", "title"];
-        const FORMATS: &[&str] = &["double", "uint32", "uint64", "time-span", "bytes", "rate", Host::FORMAT];
+        const FORMATS: &[&str] =
+            &["double", "uint8", "uint32", "uint64", "time-span", "bytes", "rate", Host::FORMAT];
         fn visit(schema: &Value) {
             for (keyword, value) in schema.as_object().into_iter().flatten() {
                 let known = CHECKED.contains(&keyword.as_str()) || WORDS_ONLY.contains(&keyword.as_str());

@@ -221,8 +221,7 @@ fn queue_of(messages_begun: u32, granted: u64) -> u64 {
     let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
     let all: Vec<_> = (1..).zip(names).map(message).collect();
     // Messages wait for milliseconds in the port: none is requested.
-    let more =
-        format!("unscheduled_levels = 1\novercommitment = {granted}\nresend_interval = \"10ms\"");
+    let more = format!("unscheduled_levels = 1\novercommitment = {granted}\nresend_interval = \"10ms\"");
     last_port_bytes(&run(&messages(&framed(7, &more), &all))).div_ceil(WIRE)
 }
 

@@ -193,9 +193,9 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
+    use crate::engine::contract::path::Hop;
     use crate::engine::contract::path::{Choose, Passage};
     use crate::engine::data::packet::Tag;
-    use crate::engine::contract::path::Hop;
     use crate::engine::network::fake_balancer;
     use crate::ids::NodeId;
 

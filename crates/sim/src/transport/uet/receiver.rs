@@ -208,8 +208,7 @@ fn note_arrival(pacer: &mut Pacer, marked: bool, credit: &Rccc, cx: &impl Host) 
 }
 
 fn send(id: ConnId, header: Header, value: u16, config: &Uet, cx: &mut impl Host) {
-    let mut packet =
-        cx.packet(id, Toward::Sender, config.control_bytes.0 as u32, flag::CONTROL, header);
+    let mut packet = cx.packet(id, Toward::Sender, config.control_bytes.0 as u32, flag::CONTROL, header);
     cx.set_entropy(&mut packet, value);
     cx.send(packet);
 }

@@ -13,9 +13,9 @@ use super::wire::{answer, data, kind, unpack};
 use crate::engine::contract::host::{Host, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
+use crate::random::Stream;
 use crate::transport::entropy::{self, Feedback, Select};
 use crate::transport::source::{Messages, Next, Source};
-use crate::random::Stream;
 use crate::units::{Rate, Time};
 
 /// The sending end of a connection.
@@ -234,7 +234,13 @@ impl Sender {
     }
 
     /// A packet waits to be sent again; unless it is still the first window of a paced flow, it may go at once.
-    pub(super) fn request_again(&mut self, id: ConnId, config: &Config, waiting: &mut Waiting, cx: &mut impl Host) {
+    pub(super) fn request_again(
+        &mut self,
+        id: ConnId,
+        config: &Config,
+        waiting: &mut Waiting,
+        cx: &mut impl Host,
+    ) {
         if !self.speculating || self.credit.is_none() {
             self.request(id, config, waiting, cx);
         }
@@ -319,7 +325,10 @@ impl Sender {
             self.timeouts.request_answered()
         } else {
             let again = header.kind & answer::REPEATED != 0;
-            self.records.in_flight(header.number).filter(|sent| sent.times == 1 + u8::from(again)).map(|sent| sent.at)
+            self.records
+                .in_flight(header.number)
+                .filter(|sent| sent.times == 1 + u8::from(again))
+                .map(|sent| sent.at)
         };
         let sample = sent.and_then(|at| {
             let rtt = now - at;

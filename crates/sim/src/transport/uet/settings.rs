@@ -201,7 +201,8 @@ impl Settings for Uet {
             problems.push(Problem::new("sleek", why).with_hint(Some("add trimming = false".into())));
         }
         if self.sleek.is_some() && self.control.nscc().is_none() {
-            let why = format!("goes with a window of NSCC, which the control \"{}\" has not", self.control.name());
+            let why =
+                format!("goes with a window of NSCC, which the control \"{}\" has not", self.control.name());
             problems.push(Problem::new("sleek", why));
         }
         problems

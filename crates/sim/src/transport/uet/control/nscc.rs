@@ -167,7 +167,9 @@ impl Model {
             fast_below: config.fast_below,
             decrease: config.decrease,
             least_kept: 1.0 - config.max_decrease,
-            quick_adapt: config.quick_adapt.then_some((config.quick_adapt_gate, config.quick_adapt_threshold)),
+            quick_adapt: config
+                .quick_adapt
+                .then_some((config.quick_adapt_gate, config.quick_adapt_threshold)),
             mtu: u64::from(scale.mtu),
             min_window: scale.min_window as i64,
             paced,
@@ -266,7 +268,9 @@ impl React for Model {
             return;
         }
         match (ack.marked, ack.delay >= delays.target()) {
-            (false, true) => self.collected = (self.collected as f64 + self.fair * ack.received as f64) as u64,
+            (false, true) => {
+                self.collected = (self.collected as f64 + self.fair * ack.received as f64) as u64
+            }
             (false, false) => self.increase(ack, delays),
             (true, true) => self.reduce(ack.now, delays),
             (true, false) => {}
@@ -396,7 +400,8 @@ mod tests {
     /// A trimmed packet takes its bytes; under both controls not if that was at the receiver's port.
     #[test]
     fn trimmed_packets_take_their_bytes() {
-        for (paced, last_hop, window) in [(false, true, 95_850), (true, false, 95_850), (true, true, 100_000)] {
+        for (paced, last_hop, window) in [(false, true, 95_850), (true, false, 95_850), (true, true, 100_000)]
+        {
             let (mut model, delays) = model(100_000, paced);
             model.on_nack(&nack(1, last_hop), &delays);
             assert_eq!(model.bytes(), window, "paced: {paced}, at the last hop: {last_hop}");
@@ -427,7 +432,8 @@ mod tests {
     /// delay.
     #[test]
     fn quick_adapt_needs_a_reason() {
-        for (bytes, trimmed, adapts) in [(32_865, true, false), (32_864, true, true), (32_864, false, false)] {
+        for (bytes, trimmed, adapts) in [(32_865, true, false), (32_864, true, true), (32_864, false, false)]
+        {
             let (mut model, delays) = model(200_000, false);
             model.on_ack(&ack(1, false, Time::from_us(9), 4150), &delays);
             if trimmed {
