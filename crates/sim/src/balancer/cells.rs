@@ -135,7 +135,7 @@ impl Cells {
         let (changes, forward) = (self.changes, usize::from(trip.forward));
         let walk = &mut self.walks[trip.conn.index()][forward];
         let at = if walk.list.is_empty() {
-            (u128::from(walk.begin) * list.len() as u128 >> 64) as u32
+            ((u128::from(walk.begin) * list.len() as u128) >> 64) as u32
         } else {
             (u64::from(walk.at) * list.len() as u64 / walk.list.len() as u64) as u32
         };

@@ -48,7 +48,7 @@ fn closed_form(n: u64, u: u64, last: u64) -> u64 {
     let transmission = (last + WIRE - PAYLOAD).max(84) * 800;
     let full = TD + (n - 1) * T + stalls * stall;
     // The last packet follows back to back, unless it comes behind a stall or is the only one: then it is shorter on both links.
-    let apart = n == 1 || stall > 0 && (n - 1) % u == 0;
+    let apart = n == 1 || stall > 0 && (n - 1).is_multiple_of(u);
     if !apart {
         full - (T - transmission)
     } else {

@@ -96,9 +96,9 @@ fn a_lost_retransmission() {
         let config = Tcp { rack: Some(rack), ..sack() };
         let (mut host, mut model, packets) = started(10, 100_000, config);
         let mut later = Vec::new();
-        for number in 1..10 {
-            host.now = Time::from_us(10_000 + number as u64);
-            later.extend(round(&mut host, &mut model, &packets[number]));
+        for (number, packet) in (1..).zip(&packets[1..10]) {
+            host.now = Time::from_us(10_000 + number);
+            later.extend(round(&mut host, &mut model, packet));
         }
         let first = later.iter().position(|packet| packet.header.number == 0).expect("0 goes again");
         let behind = later[first + 1..].iter().find(|packet| packet.header.number >= 10).expect("a new one");

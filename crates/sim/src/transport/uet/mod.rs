@@ -92,7 +92,7 @@ impl Model {
         if !cx.timer_is_due(&mut pacer.timer, Owner::Interface(link), PULL_TURN) {
             return;
         }
-        let Some(id) = pacer.next() else { return };
+        let Some(id) = pacer.turn() else { return };
         let config = self.configs.of(cx.conn(id));
         let credit = config.credit().expect("only controls with credit have flows here");
         let rate = cx.rate(cx.port(id));

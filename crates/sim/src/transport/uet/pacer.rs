@@ -68,7 +68,7 @@ impl Pacer {
     }
 
     /// The flow whose turn it is, if any.
-    pub fn next(&mut self) -> Option<ConnId> {
+    pub fn turn(&mut self) -> Option<ConnId> {
         self.active.pop_front().or_else(|| self.idle.pop_front())
     }
 
@@ -138,7 +138,7 @@ mod tests {
             pacer.request(id, account);
         }
         let mut turns = Vec::new();
-        while let Some(id) = pacer.next() {
+        while let Some(id) = pacer.turn() {
             let account = &mut accounts[id.index()];
             turns.push((id.0, pacer.grant(id, account, &config, 128)));
         }
@@ -153,7 +153,7 @@ mod tests {
         let config = Rccc { slow_pulls: false, ..Rccc::default() };
         let (mut pacer, mut one) = (Pacer::default(), account(0));
         pacer.request(ConnId(3), &mut one);
-        assert_eq!(pacer.next(), Some(ConnId(3)));
+        assert_eq!(pacer.turn(), Some(ConnId(3)));
         assert_eq!((pacer.grant(ConnId(3), &mut one, &config, 128), one.granted), (4, 0));
         assert!(pacer.is_empty() && one.place == Place::Absent);
     }
@@ -164,7 +164,7 @@ mod tests {
         let config = Rccc::default();
         let (mut pacer, mut one) = (Pacer::default(), account(10));
         pacer.request(ConnId(0), &mut one);
-        pacer.next();
+        pacer.turn();
         pacer.grant(ConnId(0), &mut one, &config, 1000);
         assert_eq!((one.place, pacer.idle.len()), (Place::Idle, 1));
         one.target = 20;

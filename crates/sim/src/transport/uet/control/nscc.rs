@@ -283,7 +283,8 @@ impl React for Model {
         self.adapt.ignored += i64::from(nack.bytes);
         self.adapt.trimmed = true;
         let done = self.adapts(nack.now, true, (true, Time::ZERO, nack.in_flight), delays);
-        if !done && !(self.paced && nack.last_hop) {
+        let at_own_port = self.paced && nack.last_hop;
+        if !done && !at_own_port {
             self.window -= i64::from(nack.bytes);
             self.clamp(delays);
         }
