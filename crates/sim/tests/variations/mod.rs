@@ -10,7 +10,18 @@ pub type Variation = (&'static str, &'static str, Vec<(&'static str, Value)>);
 
 /// One for each field.
 pub fn variations() -> Vec<Variation> {
-    [controllers(), central(), windows(), losses(), ports(), others()].concat()
+    [
+        controllers(),
+        central(),
+        windows(),
+        losses(),
+        ports(),
+        balancers(),
+        ultra_ethernet(),
+        receivers(),
+        others(),
+    ]
+    .concat()
 }
 
 /// Estimates, caps and weights of rates.
@@ -195,6 +206,168 @@ fn ports() -> Vec<Variation> {
 }
 
 /// Traffic, topologies and windows of measurement.
+/// Paths of unequal rate, which balancers answer.
+fn balancers() -> Vec<Variation> {
+    let at_start =
+        |target: Value, change: Value| json!({"events": [{"at": "0s", "target": target, "change": change}]});
+    let slow_spines = |field, value| {
+        let spine = |name, rate| json!({"at": "0s", "target": {"node": name}, "change": {"rate": rate}});
+        vec![
+            ("/faults", json!({"events": [spine("spine 1", "5Gbps"), spine("spine 2", "20Gbps")]})),
+            ("/traffic/0/arrivals/poisson/load", json!(0.9)),
+            ("/traffic/0/flows", json!(200)),
+            (field, value),
+        ]
+    };
+    let (conweave, plb) = ("leaf-spine-dcqcn-conweave", "leaf-spine-dctcp-plb");
+    let weave = |field| match field {
+        "extra_flush" => "/traffic/0/routing/balancer/conweave/extra_flush",
+        "path_pause" => "/traffic/0/routing/balancer/conweave/path_pause",
+        _ => "/traffic/0/routing/balancer/conweave/tx_expiry",
+    };
+    let sampled = vec![
+        ("/controller/hedera/scheduler/detect", json!("sample")),
+        ("/controller/hedera/scheduler/probability", json!(0.01)),
+    ];
+    let half = at_start(json!({"cable": ["leaf 0", "spine 0"]}), json!({"rate": "3Gbps"}));
+    let some = at_start(json!({"random-cables": {"share": 0.3}}), json!({"rate": "300Mbps"}));
+    vec![
+        ("ConWeave.extra_flush", conweave, slow_spines(weave("extra_flush"), json!("16us"))),
+        ("ConWeave.path_pause", conweave, slow_spines(weave("path_pause"), json!("16us"))),
+        ("ConWeave.tx_expiry", conweave, slow_spines(weave("tx_expiry"), json!("40us"))),
+        ("Drb.weights", "fat-tree-ndp-drb", vec![("/faults/events/0/at", json!("0s"))]),
+        ("Presto.weights", "leaf-spine-tcp-presto", vec![("/faults", half)]),
+        ("Presto.order", "leaf-spine-tcp-presto", vec![("/topology", json!({"fat-tree": {"k": 4}}))]),
+        ("Flare.shares", "fat-tree-tcp-flare", vec![("/faults", some)]),
+        (
+            "Hedera.threshold",
+            "fat-tree-tcp-hedera",
+            vec![("/controller/hedera/scheduler/detect", json!("sent"))],
+        ),
+        ("Hedera.probability", "fat-tree-tcp-hedera", sampled),
+        // Connections that are idle between short flows, and ports that mark nearly all.
+        (
+            "Plb.idle_rounds",
+            plb,
+            vec![
+                ("/traffic/0/connection", json!("kept")),
+                ("/traffic/0/arrivals/poisson/load", json!(0.9)),
+                ("/traffic/0/sizes", json!({"fixed": "8KB"})),
+                ("/traffic/0/flows", json!(300)),
+                ("/traffic/0/matrix", json!({"pairs": [[0, 6], [1, 6], [2, 6]]})),
+                ("/queue", json!({"ecn": {"threshold": {"packets": 2}}})),
+                ("/traffic/0/transport/tcp/repath/plb/rounds", json!(20)),
+            ],
+        ),
+        // Round trips count again while flows go on.
+        (
+            "Plb.suspend",
+            plb,
+            vec![
+                ("/traffic/0/transport/tcp/repath/plb/suspend", json!("100us")),
+                ("/traffic/0/transport/tcp/repath/plb/rounds", json!(1)),
+                ("/traffic/0/arrivals/poisson/load", json!(0.9)),
+                ("/traffic/0/sizes", json!({"fixed": "1MB"})),
+                ("/queue", json!({"ecn": {"threshold": {"packets": 5}}})),
+            ],
+        ),
+    ]
+}
+
+/// Windows that shrink, and selectors of paths that meet marks, losses and slow paths.
+fn ultra_ethernet() -> Vec<Variation> {
+    let (tree, leaves) = ("fat-tree-uet", "leaf-spine-uet-both");
+    let crowded = |nscc: Value| {
+        vec![
+            ("/traffic/1/transport/uet/control", json!({"nscc": nscc})),
+            ("/traffic/1/sizes", json!({"fixed": "1MB"})),
+            ("/traffic/1/matrix", json!({"incast": {"senders": 15}})),
+        ]
+    };
+    let uneven = |entropy: Value, values: u32| {
+        let lossy =
+            json!({"at": "0s", "target": {"random-cables": {"share": 1.0}}, "change": {"loss": 0.02}});
+        let slow =
+            json!({"at": "0s", "target": {"cable": ["leaf 0", "spine 0"]}, "change": {"rate": "20Gbps"}});
+        vec![
+            ("/faults", json!({"events": [lossy, slow]})),
+            ("/traffic/0/transport/uet/entropy", entropy),
+            ("/traffic/0/transport/uet/entropy_values", json!(values)),
+            ("/traffic/0/sizes", json!({"fixed": "2MB"})),
+        ]
+    };
+    vec![
+        ("Nscc.decrease", tree, crowded(json!({}))),
+        ("Nscc.max_decrease", tree, crowded(json!({"decrease": 1.0}))),
+        ("Nscc.quick_adapt", tree, crowded(json!({}))),
+        ("Nscc.quick_adapt_gate", tree, crowded(json!({}))),
+        (
+            "Nscc.fast_increase",
+            tree,
+            vec![
+                ("/traffic/0/transport/uet/control", json!({"nscc": {}})),
+                ("/traffic/0/transport/uet/initial_window", json!("9000B")),
+            ],
+        ),
+        ("Bitmap.most", leaves, uneven(json!({"bitmap": {"most": 2}}), 8)),
+        ("Bitmap.timed_out", leaves, uneven(json!({"bitmap": {"timed_out": 1}}), 4)),
+        ("Reps.buffer", leaves, uneven(json!({"reps": {}}), 64)),
+        ("Reps.explore", leaves, uneven(json!({"reps": {"freeze": "1us"}}), 64)),
+        ("Reps.freeze", leaves, uneven(json!({"reps": {"freeze": "20us"}}), 64)),
+        (
+            "SleekRule.min_packets",
+            "fat-tree-uet-sleek",
+            vec![("/traffic/0/transport/uet/sleek", json!({"factor": 0.1}))],
+        ),
+        (
+            "Uet.base_rtt_from_nacks",
+            tree,
+            vec![("/queue", json!({"trimming": {"limit": {"full-packets": 3}}}))],
+        ),
+        ("Uet.request_interval", leaves, uneven(json!({"reps": {}}), 64)),
+    ]
+}
+
+/// Receivers and switches that come to their bounds.
+fn receivers() -> Vec<Variation> {
+    let lossy = json!({"events": [
+        {"at": "0s", "target": {"random-cables": {"share": 1.0}}, "change": {"loss": 0.02}},
+    ]});
+    let long = vec![
+        ("/traffic/0/sizes", json!({"fixed": "200KB"})),
+        ("/traffic/0/flows", json!(60)),
+        ("/traffic/0/arrivals/poisson/load", json!(0.9)),
+    ];
+    let unequal = json!({"leaf-spine": {
+        "leaves": 2, "spines": 1, "hosts": 10, "rate": "100Gbps", "spine": {"rate": "400Gbps"},
+    }});
+    vec![
+        ("Homa.overcommitment", "leaf-spine-homa", long.clone()),
+        ("Homa.scheduled_levels", "leaf-spine-homa", long),
+        ("HpccSwitch.alpha_by_rate", "single-switch-buffer-hpcc", vec![("/topology", unequal)]),
+        (
+            "GoBackN.nak_interval",
+            "single-switch-roce-incast",
+            vec![
+                ("/faults", lossy),
+                ("/traffic/0/transport/roce/recovery", json!({"go-back-n": {"nak_interval": "4us"}})),
+            ],
+        ),
+        // Slow start ends early, and no loss comes.
+        (
+            "Cubic.first_growth",
+            "dumbbell-tcp-linux",
+            vec![
+                ("/faults", Value::Null),
+                ("/traffic/0/transport/tcp/congestion", json!({"cubic": {}})),
+                ("/traffic/0/transport/tcp/initial_ssthresh", json!("60KB")),
+                ("/topology/dumbbell/bottleneck/delay", json!("20ms")),
+                ("/queue/drop-tail/limit", json!({"packets": 10000})),
+            ],
+        ),
+    ]
+}
+
 fn others() -> Vec<Variation> {
     vec![
         // Two receivers.
