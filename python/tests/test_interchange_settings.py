@@ -90,8 +90,8 @@ def test_the_settings_of_hpccs_code_become_fields(tmp_path):
     assert "faults" not in found.scenario
     left = next(note for note in found.notes if note.startswith("without a counterpart"))
     assert left.endswith(": USE_DYNAMIC_PFC_THRESHOLD, PINT_PROB")
-    run = fy.run(found.scenario, {"run.audit": True})
-    assert (run.status, run.violations) == ("complete", [])
+    result = fy.run(found.scenario, {"run.audit": True})
+    assert (result.status, result.violations) == ("complete", [])
 
 
 def test_the_congestion_control_is_that_of_the_file_or_the_users(tmp_path):

@@ -54,5 +54,7 @@ def test_flows_that_have_not_ended_reach_no_verdict():
 
 
 def test_the_picture_has_a_line_for_each_control():
-    (axes,) = uet.FIGURE.draw(tables()).axes
-    assert len(axes.get_legend().get_texts()) == len(uet.CONTROLS)
+    (axes,) = uet.draw(tables()).axes
+    legend = axes.get_legend()
+    assert legend
+    assert len(legend.get_texts()) == len(uet.CONTROLS)

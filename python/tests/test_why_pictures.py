@@ -8,7 +8,7 @@ from test_why import incast
 
 import flowyard as fy
 from flowyard.errors import UserError
-from flowyard.report.charts import drawn, port
+from flowyard.report.charts import drawn, panels, port
 from flowyard.report.charts.flow import flow_chart, queue
 from flowyard.report.charts.ladder import ladder_chart
 from flowyard.report.explained.page import flow_page, port_page
@@ -60,7 +60,7 @@ def test_areas_of_a_port_are_its_queue_at_every_instant(page):
     for row in rows:
         sums[row["t"]] = sums.get(row["t"], 0) + row["v"]
     expected = {round(time / 1e6, 6): value for time, value in queue(found) if time <= end}
-    assert len(found.changes) <= port.POINTS
+    assert len(found.changes) <= panels.POINTS
     assert sums == expected
 
 

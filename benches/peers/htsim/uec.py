@@ -224,11 +224,12 @@ def ours(matrix: Path, case: Case, control: tuple[str, ...], seed: int) -> Side:
     """The same flows in Flowyard."""
     run = results.run(scenario(matrix, case, control, seed))
     flows = run.flows.to_polars()
-    tail = ((flows["start_ps"] + flows["fct_acked_ps"]).max() or 0) / 1e6
+    ends_ps = (flows["start_ps"] + flows["fct_acked_ps"]).drop_nulls().to_list()
+    tail = max(ends_ps, default=0) / 1e6
     sent, again = int(flows["packets_sent"].sum()), int(flows["retransmissions"].sum())
     made = int(json.loads(json.dumps(run.summary))["counters"]["packets"])
     return Side(
-        float(tail),
+        tail,
         int(flows["completed"].sum()),
         sent - again,
         again,
