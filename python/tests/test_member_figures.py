@@ -43,10 +43,12 @@ def members(definition: str) -> set[str]:
     return {name for choice in schema["oneOf"] for name in choice.get("properties", {})}
 
 
-# A page by itself; those of TCP's that have none are on its page, prototypes have a how-to, and RoCE has a page
-# without a figure, of what its controls share.
+# A page by itself; those of TCP's that have none are on its page, as is DCQCN of the HPCC simulator on DCQCN's;
+# prototypes have a how-to, and RoCE has a page without a figure, of its controls' common fields.
 CONTROLS = members("Congestion") | members("RateControl")
-TRANSPORTS = (members("Transport") | CONTROLS | {"pias"}) - {"newreno", "reno", "python", "roce"}
+TRANSPORTS = (members("Transport") | CONTROLS | {"pias"}) - {
+    *("newreno", "reno", "python", "roce", "dcqcn-hpcc")
+}
 
 
 @pytest.mark.parametrize("name", sorted(TRANSPORTS))
@@ -57,7 +59,11 @@ def test_each_transport_has_a_page_with_a_figure(name):
 
 
 def test_each_page_of_a_transport_is_of_one():
-    assert {page.stem for page in (DOCS / "transports").glob("*.md")} - {"README", "roce"} == TRANSPORTS
+    assert {page.stem for page in (DOCS / "transports").glob("*.md")} - {
+        "README",
+        "roce",
+        "which-tcp",
+    } == TRANSPORTS
 
 
 @pytest.mark.parametrize("name", sorted(members("Queue") - {"python"}))
@@ -68,11 +74,11 @@ def test_each_queue_has_a_page_with_a_figure(name):
     assert f"| [`{name}`](queues/{name}.md) |" in (DOCS / "queues.md").read_text(encoding="utf-8")
 
 
-# Paths in the scenario, paths from a controller, and prototypes have no place here. CONGA is for two tiers.
+# Paths in the scenario, paths from a controller, and prototypes have no place here. CONGA and ConWeave have two tiers.
 @pytest.mark.parametrize("name", sorted(members("Balancer") - {"python", "granted"}))
 def test_each_balancer_is_described_and_compared(name):
     assert f"| `{name}` |" in (DOCS / "routing.md").read_text(encoding="utf-8")
-    assert (name in FIGURES["balancers"].variants) == (name not in {"explicit", "conga"})
+    assert (name in FIGURES["balancers"].variants) == (name not in {"explicit", "conga", "conweave"})
 
 
 @pytest.mark.parametrize("name", sorted(members("Controller")))
@@ -93,7 +99,7 @@ def test_figures_are_those_of_the_list():
     named = [
         name for page in pages for name in re.findall(r"^\*\*Figure ([a-z0-9-]+)\*\* \(drawn", page, re.M)
     ]
-    assert sorted(named) == sorted([*FIGURES, "measuring-p99"])
+    assert sorted(named) == sorted([*FIGURES, "measuring-p99", "why-slow-flow", "why-slow-port"])
     assert len(FIGURES) == len(made.FIGURES)
 
 
