@@ -38,15 +38,24 @@ pub fn cutoffs(sizes: &[(u64, f64)], cut: &Cut, levels: u32, by_remaining: bool)
     let mut weights = Vec::new();
     for (size, messages) in sizes.iter().filter(|own| !is_long(own)).chain([&long]) {
         let unscheduled = cut.unscheduled_of(*size);
-        for number in 0..cut.packets_unscheduled(unscheduled) {
+        if !by_remaining {
+            weights.push((*size, messages * cut.unscheduled_wire(unscheduled) as f64));
+            continue;
+        }
+        let packets = cut.packets_unscheduled(unscheduled);
+        let step = packets.div_ceil(PACKETS_MOST).max(1);
+        for number in (0..packets).step_by(step as usize) {
             let piece = cut.piece(*size, unscheduled, number);
-            let place = if by_remaining { unscheduled - piece.offset } else { *size };
-            weights.push((place, messages * piece.wire as f64));
+            let alike = step.min(packets - number);
+            weights.push((unscheduled - piece.offset, messages * f64::from(alike) * piece.wire as f64));
         }
     }
     weights.retain(|(_, bytes)| *bytes > 0.0);
     priorities::bounds(weights, levels)
 }
+
+/// Unscheduled packets of a message that are looked at one by one; of more, as many that are spread over all of them.
+const PACKETS_MOST: u32 = 1024;
 
 /// The levels of grants at a receiver: its granted messages, the shortest first, have `levels` in a row, from `head` on.
 ///
