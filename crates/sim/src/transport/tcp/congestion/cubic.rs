@@ -186,6 +186,7 @@ impl Model {
             let alpha = if stage.w_est < self.cwnd_prior { self.alpha } else { self.alpha_beyond };
             stage.w_est += alpha * acked / cwnd;
             let least = if stage.first { 1.0 + self.first_growth } else { 1.0 };
+            let least = least.min(self.max_target);
             let target = self.w_cubic(&stage, t + rtt).clamp(least * cwnd, self.max_target * cwnd);
             let cubic = cwnd + (target - cwnd) / cwnd * acked;
             let next = if self.reno_friendly && self.follows {
