@@ -54,6 +54,10 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         "a file, or the form of one, which these runs have none of; tests/traffic/sizes.rs",
         &["Cdf.dialect", "Cdf.file", "Cdf.interpolation", "Cdf.packet_bytes"],
     ),
+    (
+        "a rule for cases that other tests make by hand: transport/repath.rs, tests/network/buffer.rs",
+        &["Lossless.by_rate", "Plb.idle_rounds"],
+    ),
 ];
 
 /// A place in a document, with its schema.

@@ -215,7 +215,6 @@ fn balancers() -> Vec<Variation> {
         vec![
             ("/faults", json!({"events": [spine("spine 1", "5Gbps"), spine("spine 2", "20Gbps")]})),
             ("/traffic/0/arrivals/poisson/load", json!(0.9)),
-            ("/traffic/0/flows", json!(200)),
             (field, value),
         ]
     };
@@ -234,7 +233,11 @@ fn balancers() -> Vec<Variation> {
     vec![
         ("ConWeave.extra_flush", conweave, slow_spines(weave("extra_flush"), json!("16us"))),
         ("ConWeave.path_pause", conweave, slow_spines(weave("path_pause"), json!("16us"))),
-        ("ConWeave.tx_expiry", conweave, slow_spines(weave("tx_expiry"), json!("40us"))),
+        (
+            "ConWeave.tx_expiry",
+            conweave,
+            [slow_spines(weave("tx_expiry"), json!("40us")), vec![("/traffic/0/flows", json!(200))]].concat(),
+        ),
         ("Drb.weights", "fat-tree-ndp-drb", vec![("/faults/events/0/at", json!("0s"))]),
         ("Presto.weights", "leaf-spine-tcp-presto", vec![("/faults", half)]),
         ("Presto.order", "leaf-spine-tcp-presto", vec![("/topology", json!({"fat-tree": {"k": 4}}))]),
@@ -245,20 +248,6 @@ fn balancers() -> Vec<Variation> {
             vec![("/controller/hedera/scheduler/detect", json!("sent"))],
         ),
         ("Hedera.probability", "fat-tree-tcp-hedera", sampled),
-        // Connections that are idle between short flows, and ports that mark nearly all.
-        (
-            "Plb.idle_rounds",
-            plb,
-            vec![
-                ("/traffic/0/connection", json!("kept")),
-                ("/traffic/0/arrivals/poisson/load", json!(0.9)),
-                ("/traffic/0/sizes", json!({"fixed": "8KB"})),
-                ("/traffic/0/flows", json!(300)),
-                ("/traffic/0/matrix", json!({"pairs": [[0, 6], [1, 6], [2, 6]]})),
-                ("/queue", json!({"ecn": {"threshold": {"packets": 2}}})),
-                ("/traffic/0/transport/tcp/repath/plb/rounds", json!(20)),
-            ],
-        ),
         // Round trips count again while flows go on.
         (
             "Plb.suspend",
@@ -277,13 +266,18 @@ fn balancers() -> Vec<Variation> {
 /// Windows that shrink, and selectors of paths that meet marks, losses and slow paths.
 fn ultra_ethernet() -> Vec<Variation> {
     let (tree, leaves) = ("fat-tree-uet", "leaf-spine-uet-both");
-    let crowded = |nscc: Value| {
-        vec![
-            ("/traffic/1/transport/uet/control", json!({"nscc": nscc})),
-            ("/traffic/1/sizes", json!({"fixed": "1MB"})),
-            ("/traffic/1/matrix", json!({"incast": {"senders": 15}})),
-        ]
+    // The transports of two entries agree in their control: one entry alone.
+    let alone = |matrix: Value, size: &str, uet: Value| {
+        let sizes = json!({"fixed": size});
+        json!([{
+            "name": "alone", "arrivals": {"at-once": {}}, "matrix": matrix, "sizes": sizes, "transport": {"uet": uet},
+        }])
     };
+    let incast =
+        |nscc: Value| alone(json!({"incast": {"senders": 15}}), "1MB", json!({"control": {"nscc": nscc}}));
+    let crowded = |nscc: Value| vec![("/traffic", incast(nscc))];
+    let small = json!({"initial_window": "9000B", "control": {"nscc": {}}});
+    let short_queue = json!({"trimming": {"limit": {"full-packets": 3}}});
     let uneven = |entropy: Value, values: u32| {
         let lossy =
             json!({"at": "0s", "target": {"random-cables": {"share": 1.0}}, "change": {"loss": 0.02}});
@@ -298,17 +292,10 @@ fn ultra_ethernet() -> Vec<Variation> {
     };
     vec![
         ("Nscc.decrease", tree, crowded(json!({}))),
-        ("Nscc.max_decrease", tree, crowded(json!({"decrease": 1.0}))),
+        ("Nscc.max_decrease", tree, crowded(json!({"decrease": 1.0, "max_decrease": 0.1}))),
         ("Nscc.quick_adapt", tree, crowded(json!({}))),
         ("Nscc.quick_adapt_gate", tree, crowded(json!({}))),
-        (
-            "Nscc.fast_increase",
-            tree,
-            vec![
-                ("/traffic/0/transport/uet/control", json!({"nscc": {}})),
-                ("/traffic/0/transport/uet/initial_window", json!("9000B")),
-            ],
-        ),
+        ("Nscc.fast_increase", tree, vec![("/traffic", alone(json!("permutation"), "300KB", small))]),
         ("Bitmap.most", leaves, uneven(json!({"bitmap": {"most": 2}}), 8)),
         ("Bitmap.timed_out", leaves, uneven(json!({"bitmap": {"timed_out": 1}}), 4)),
         ("Reps.buffer", leaves, uneven(json!({"reps": {}}), 64)),
@@ -319,11 +306,7 @@ fn ultra_ethernet() -> Vec<Variation> {
             "fat-tree-uet-sleek",
             vec![("/traffic/0/transport/uet/sleek", json!({"factor": 0.1}))],
         ),
-        (
-            "Uet.base_rtt_from_nacks",
-            tree,
-            vec![("/queue", json!({"trimming": {"limit": {"full-packets": 3}}}))],
-        ),
+        ("Uet.base_rtt_from_nacks", tree, vec![("/traffic", incast(json!({}))), ("/queue", short_queue)]),
         ("Uet.request_interval", leaves, uneven(json!({"reps": {}}), 64)),
     ]
 }

@@ -36,6 +36,7 @@ pub fn cutoffs(sizes: &[(u64, f64)], cut: &Cut, levels: u32, by_remaining: bool)
     // They are alike, and many.
     let long = (cut.unscheduled, sizes.iter().filter(is_long).map(|(_, messages)| messages).sum());
     let mut weights = Vec::new();
+    let most = (PACKETS_MOST / sizes.len().max(1) as u32).max(1);
     for (size, messages) in sizes.iter().filter(|own| !is_long(own)).chain([&long]) {
         let unscheduled = cut.unscheduled_of(*size);
         if !by_remaining {
@@ -43,7 +44,7 @@ pub fn cutoffs(sizes: &[(u64, f64)], cut: &Cut, levels: u32, by_remaining: bool)
             continue;
         }
         let packets = cut.packets_unscheduled(unscheduled);
-        let step = packets.div_ceil(PACKETS_MOST).max(1);
+        let step = packets.div_ceil(most).max(1);
         for number in (0..packets).step_by(step as usize) {
             let piece = cut.piece(*size, unscheduled, number);
             let alike = step.min(packets - number);
@@ -54,8 +55,8 @@ pub fn cutoffs(sizes: &[(u64, f64)], cut: &Cut, levels: u32, by_remaining: bool)
     priorities::bounds(weights, levels)
 }
 
-/// Unscheduled packets of a message that are looked at one by one; of more, as many that are spread over all of them.
-const PACKETS_MOST: u32 = 1024;
+/// Unscheduled packets of messages of all sizes that are looked at one by one; of more, as many that are spread over each message.
+const PACKETS_MOST: u32 = 1 << 21;
 
 /// The levels of grants at a receiver: its granted messages, the shortest first, have `levels` in a row, from `head` on.
 ///
