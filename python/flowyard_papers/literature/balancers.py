@@ -61,6 +61,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
             }
         },
         "queue": "ecn",
+        "run": {"measure": "auto"},
         "traffic": [
             {
                 "name": "web-search",

@@ -232,7 +232,11 @@ fn balancers() -> Vec<Variation> {
     let some = at_start(json!({"random-cables": {"share": 0.3}}), json!({"rate": "300Mbps"}));
     vec![
         ("ConWeave.extra_flush", conweave, slow_spines(weave("extra_flush"), json!("16us"))),
-        ("ConWeave.path_pause", conweave, slow_spines(weave("path_pause"), json!("16us"))),
+        (
+            "ConWeave.path_pause",
+            conweave,
+            [slow_spines(weave("path_pause"), json!("4us")), vec![("/traffic/0/flows", json!(200))]].concat(),
+        ),
         (
             "ConWeave.tx_expiry",
             conweave,
