@@ -115,7 +115,8 @@ impl Settings for HpccSwitch {
     }
 
     fn problems_on(&self, fabric: &Fabric, _by_class: bool) -> Vec<Problem> {
-        switches::too_small(fabric, self.size, |link| self.own(link)).into_iter().collect()
+        let too_small = switches::too_small(fabric, self.size, |link| self.own(link));
+        too_small.into_iter().chain(fabric.several_ports()).collect()
     }
 }
 

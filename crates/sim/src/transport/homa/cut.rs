@@ -49,7 +49,7 @@ impl Cut {
     /// Number of packets of a message of that many bytes, of which so many are unscheduled.
     #[inline]
     pub fn packets(&self, size: u64, unscheduled: u64) -> u32 {
-        self.packets_unscheduled(unscheduled) + packets(size - unscheduled, self.payload[1])
+        self.packets_unscheduled(unscheduled).saturating_add(packets(size - unscheduled, self.payload[1]))
     }
 
     /// The packet of that number.

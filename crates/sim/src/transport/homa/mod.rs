@@ -243,6 +243,8 @@ impl Settings for Homa {
             answer_bytes: self.control(),
             link_bytes: self.frame_overhead.0,
             class_field: Some("levels"),
+            // Shorter messages go first: one without an end would never go.
+            endless: false,
             retransmits: self.acknowledge,
             timeout_max: if self.acknowledge { timeout } else { Time::ZERO },
             initial_burst: Some(u64::from(cut.packets_unscheduled(cut.unscheduled))),

@@ -125,6 +125,9 @@ impl<C: Begin> Sender<C> {
     /// The packet that a recovery retransmits next, if IRN does so.
     #[inline]
     fn missing(&mut self, config: &Config) -> Option<u32> {
+        if self.una == self.end {
+            return None;
+        }
         let resend = config.irn.as_ref()?.resend;
         self.selective.as_mut()?.lost(resend)
     }
