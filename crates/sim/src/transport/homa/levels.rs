@@ -36,7 +36,10 @@ pub fn cutoffs(sizes: &[(u64, f64)], cut: &Cut, levels: u32, by_remaining: bool)
     // They are alike, and many.
     let long = (cut.unscheduled, sizes.iter().filter(is_long).map(|(_, messages)| messages).sum());
     let mut weights = Vec::new();
-    let most = (PACKETS_MOST / sizes.len().max(1) as u32).max(1);
+    let packets = |size: u64| u64::from(cut.packets_unscheduled(cut.unscheduled_of(size)));
+    let all = sizes.iter().fold(0, |all: u64, (size, _)| all.saturating_add(packets(*size)));
+    // Each of them, unless they are too many.
+    let most = if all <= PACKETS_MOST { u32::MAX } else { (PACKETS_MOST / sizes.len() as u64).max(1) as u32 };
     for (size, messages) in sizes.iter().filter(|own| !is_long(own)).chain([&long]) {
         let unscheduled = cut.unscheduled_of(*size);
         if !by_remaining {
@@ -55,8 +58,8 @@ pub fn cutoffs(sizes: &[(u64, f64)], cut: &Cut, levels: u32, by_remaining: bool)
     priorities::bounds(weights, levels)
 }
 
-/// Unscheduled packets of messages of all sizes that are looked at one by one; of more, as many that are spread over each message.
-const PACKETS_MOST: u32 = 1 << 21;
+/// Unscheduled packets of messages of all sizes that are looked at one by one; of more, as many, spread over each message.
+const PACKETS_MOST: u64 = 1 << 24;
 
 /// The levels of grants at a receiver: its granted messages, the shortest first, have `levels` in a row, from `head` on.
 ///
