@@ -55,8 +55,8 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         &["Cdf.dialect", "Cdf.file", "Cdf.interpolation", "Cdf.packet_bytes"],
     ),
     (
-        "a rule for cases that other tests make by hand: transport/repath.rs, tests/network/buffer.rs",
-        &["Lossless.by_rate", "Plb.idle_rounds"],
+        "a rule for cases that other tests make: transport/repath.rs, buffer.rs and balancing.rs of tests/network",
+        &["ConWeave.path_pause", "Lossless.by_rate", "Plb.idle_rounds"],
     ),
 ];
 

@@ -384,6 +384,41 @@ fn flows_leave_a_slow_path_in_order() {
     assert!(by_a_slow_spine("\"per-packet\"").1 > 1000);
 }
 
+/// A flow does not move to a path on which a packet came marked, for `path_pause`: with a pause so long that all paths are marked,
+/// flows stay where they are, and more bytes go by the slowest of four spines than without a pause.
+#[test]
+fn flows_do_not_move_to_marked_paths() {
+    let by_the_slowest = |pause: &str| {
+        let run = run(&format!(
+            r#"
+            run.measure = "all"
+            transport = "dcqcn"
+            routing.balancer.conweave.path_pause = "{pause}"
+            [topology.leaf-spine]
+            leaves = 4
+            spines = 4
+            hosts = 4
+            rate = "100Gbps"
+            delay = "1us"
+            [[traffic]]
+            name = "uniform"
+            arrivals.poisson = {{ load = 0.9 }}
+            matrix = "uniform"
+            sizes.fixed = "100KB"
+            flows = 400
+            [faults]
+            events = [
+                {{ at = "0s", target.node = "spine 1", change.rate = "5Gbps" }},
+                {{ at = "0s", target.node = "spine 2", change.rate = "20Gbps" }},
+            ]
+            "#
+        ));
+        (0..4).map(|leaf| run.link(&format!("leaf {leaf}"), "spine 1", "bytes")).sum::<u64>()
+    };
+    let (never, long) = (by_the_slowest("0s"), by_the_slowest("500us"));
+    assert!(long > never + never / 20, "{long} and {never}");
+}
+
 /// The last completion time in microseconds of the stride of 64 on 128 hosts under NDP, as htsim has it with `-topo` k = 8,
 /// `-linkspeed 100000 -mtu 4000 -q 50 -cwnd 50` and 2 MB a flow.
 fn stride(balancer: &str) -> f64 {

@@ -221,7 +221,6 @@ fn balancers() -> Vec<Variation> {
     let (conweave, plb) = ("leaf-spine-dcqcn-conweave", "leaf-spine-dctcp-plb");
     let weave = |field| match field {
         "extra_flush" => "/traffic/0/routing/balancer/conweave/extra_flush",
-        "path_pause" => "/traffic/0/routing/balancer/conweave/path_pause",
         _ => "/traffic/0/routing/balancer/conweave/tx_expiry",
     };
     let sampled = vec![
@@ -232,11 +231,6 @@ fn balancers() -> Vec<Variation> {
     let some = at_start(json!({"random-cables": {"share": 0.3}}), json!({"rate": "300Mbps"}));
     vec![
         ("ConWeave.extra_flush", conweave, slow_spines(weave("extra_flush"), json!("16us"))),
-        (
-            "ConWeave.path_pause",
-            conweave,
-            [slow_spines(weave("path_pause"), json!("4us")), vec![("/traffic/0/flows", json!(200))]].concat(),
-        ),
         (
             "ConWeave.tx_expiry",
             conweave,
