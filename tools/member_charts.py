@@ -385,7 +385,7 @@ class Shares(Chart):
                 values.to_numpy(),
                 where="mid",
                 label=label,
-                linestyle=("-", "--")[place // len(style.COLOURS)],
+                linestyle=("-", "--", ":")[place // len(style.COLOURS)],
             )
         axes[0].set(xlabel=f"{self.tier} links, busiest first", ylabel="bytes / even division", xscale="log")
         axes[0].set_ylim(bottom=0)
