@@ -370,7 +370,7 @@ fn measuring_windows() {
     run.measure.from: is a number of flows, which are counted of Poisson arrivals that are not background, and there are none; give a time
     run.measure.until: is a number of flows, which are counted of Poisson arrivals that are not background, and there are none; give a time
     ");
-    assert_snapshot!(edited(&[("[run]", "[run]\nwarm_up = \"1ms\"")]), @"run.warm_up: unknown key; the keys here are seed, replica, until, measure, stall, memory_limit, work_limit, advice, audit, port_mode, ties, threads");
+    assert_snapshot!(edited(&[("[run]", "[run]\nwarm_up = \"1ms\"")]), @"run.warm_up: unknown key; the keys here are seed, replica, until, measure, stall, memory_limit, work_limit, advice, audit, port_mode, ties, time_unit, threads");
 }
 
 #[test]
