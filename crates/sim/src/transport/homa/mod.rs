@@ -207,7 +207,7 @@ impl Homa {
             payload: [first, rest],
             overhead: [first_overhead, rest_overhead],
             least: self.least_frame.0,
-            // What a network derives is whole packets.
+            // A value derived from the network is a number of whole packets.
             unscheduled: if even { unscheduled.next_multiple_of(first) } else { unscheduled.max(1) },
         }
     }
