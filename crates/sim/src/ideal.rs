@@ -8,7 +8,8 @@
 //! - A flow whose packets spread over several paths (per-packet balancers, MPTCP) has a lower bound that no choice of
 //!   paths beats. All its full packets cross each hop, at the summed rate of the links that lead on there; by the
 //!   host's own port, or as many of its ports as it has subflows. The short last packet follows them out of the host
-//!   and may overtake them behind it.
+//!   and may overtake them behind it. So may all packets of a transport that cuts flows into packets of several lengths;
+//!   these cross the link to the destination one after the other, if there is only one.
 //! - Where a balancer has longer paths than the shortest (Valiant's by any node, listed routes), none of its paths is faster
 //!   than one with as many hops as a shortest path, the best links of both hosts, and between them the best of the network.
 
@@ -136,20 +137,24 @@ impl Way {
         Way { kinds, hops, ports: subflows, most }
     }
 
-    /// The same of a flow of packets of those bytes on the wire, on one path: each follows the one before it at every hop. If
-    /// packets spread, over slower links than their host's, each follows the one before it out of the host only.
+    /// The ideal completion time of a flow of packets of those bytes on the wire.
     fn ideal_of(&self, packets: impl Iterator<Item = u64>) -> Time {
+        match &self.hops {
+            None => self.in_order(packets),
+            Some(hops) => self.overtaking(packets, hops.len() > 1 && lone(&hops[hops.len() - 1])),
+        }
+    }
+
+    /// On one path: each packet follows the one before it at every hop.
+    fn in_order(&self, packets: impl Iterator<Item = u64>) -> Time {
         let mut there: Vec<Vec<Time>> =
             self.kinds.iter().map(|kind| vec![Time::ZERO; kind.rates.len()]).collect();
-        let is_slower = |kind: &Kind| kind.rates.iter().any(|rate| *rate < kind.rates[0]);
-        let apart = self.hops.is_some() && self.kinds.iter().any(is_slower);
         for bytes in packets {
             for (kind, there) in self.kinds.iter().zip(&mut there) {
                 let mut before = Time::ZERO;
-                for (hop, (rate, there)) in kind.rates.iter().zip(there).enumerate() {
-                    let free = if apart && hop > 0 { Time::ZERO } else { *there };
-                    before = before.max(free).saturating_add(rate.transmission(bytes));
-                    *there = before.max(*there);
+                for (rate, there) in kind.rates.iter().zip(there) {
+                    before = before.max(*there).saturating_add(rate.transmission(bytes));
+                    *there = before;
                 }
             }
         }
@@ -158,6 +163,30 @@ impl Way {
             there.last().map_or(Time::ZERO, |last| last.saturating_add(kind.delay))
         };
         ends.map(time).min().expect("a shortest path")
+    }
+
+    /// Over several paths: a packet follows those before it out of the host, and may overtake them behind it. If one link
+    /// alone leads to the destination, all cross it, one after the other, from the time when the first of them can be there.
+    fn overtaking(&self, packets: impl Iterator<Item = u64>, lone_end: bool) -> Time {
+        let mut out = vec![Time::ZERO; self.kinds.len()];
+        let mut crossing = Time::ZERO;
+        let (mut latest, mut first) = (Time::ZERO, Time(u64::MAX));
+        for bytes in packets {
+            let mut arrives = Time(u64::MAX);
+            for (kind, out) in self.kinds.iter().zip(&mut out) {
+                *out = out.saturating_add(kind.rates[0].transmission(bytes));
+                let behind = kind.rates[1..].iter().map(|rate| rate.transmission(bytes));
+                let there = behind.fold(out.saturating_add(kind.delay), Time::saturating_add);
+                arrives = arrives.min(there);
+            }
+            let across =
+                self.kinds.iter().map(|kind| kind.rates[kind.rates.len() - 1].transmission(bytes)).min();
+            let across = across.expect("a shortest path");
+            crossing = crossing.saturating_add(across);
+            first = first.min(arrives.saturating_sub(across));
+            latest = latest.max(arrives);
+        }
+        if lone_end { latest.max(first.saturating_add(crossing)) } else { latest }
     }
 
     /// The ideal completion time of a flow of that size.
@@ -253,6 +282,11 @@ fn crossing(links: &[Alike], packets: u64, most: u64) -> Time {
         }
     }
     Time(late)
+}
+
+/// Whether all packets cross one link at this hop.
+fn lone(hop: &[Alike]) -> bool {
+    hop.iter().map(|alike| alike.links).sum::<u64>() == 1
 }
 
 /// The links of all shortest paths, by the hops before them.
@@ -423,4 +457,51 @@ fn hops(
         counts.into_iter().map(alike).collect()
     };
     levels.iter().map(alike).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: u64 = 1_000_000;
+
+    /// Hops of those Gbps and so many links, with a delay of 4 us in all; hops of one link if nothing spreads.
+    fn way(hops: &[(u64, u64)], spreads: bool) -> Way {
+        let kind =
+            Kind { rates: hops.iter().map(|hop| Rate(hop.0 * 1_000_000_000)).collect(), delay: Time(4 * US) };
+        let alike =
+            hops.iter().map(|hop| vec![Alike { rest: Time::ZERO, transmission: Time::ZERO, links: hop.1 }]);
+        Way { kinds: vec![kind], hops: spreads.then(|| alike.collect()), ports: 1, most: u64::MAX }
+    }
+
+    /// Packets of 1500 B and 500 B, 1.2 us and 0.4 us at 10 Gbps. One path of four hops: 4 x 1.2 us, and the short one
+    /// behind it.
+    #[test]
+    fn packets_in_order() {
+        let alone = way(&[(10, 1); 4], false);
+        assert_eq!(alone.ideal_of([1500, 500].into_iter()), Time((4800 + 400) * US / 1000 + 4 * US));
+        assert_eq!(alone.ideal_of([500, 1500].into_iter()), Time((400 + 4800) * US / 1000 + 4 * US));
+    }
+
+    /// The same over spines: the short packet is at the last link 2.4 us after the start, before the long one, which takes
+    /// 4.8 us. Where as many links lead to the destination, nothing waits there either.
+    #[test]
+    fn packets_that_overtake() {
+        for end in [1, 2] {
+            let spines = way(&[(10, 1), (10, 2), (10, 2), (10, end)], true);
+            assert_eq!(spines.ideal_of([1500, 500].into_iter()), Time(4800 * US / 1000 + 4 * US));
+        }
+        // The short packet leaves first: the long one is there 0.4 us later than alone.
+        let spines = way(&[(10, 1), (10, 2), (10, 2), (10, 1)], true);
+        assert_eq!(spines.ideal_of([500, 1500].into_iter()), Time((400 + 4800) * US / 1000 + 4 * US));
+    }
+
+    /// Spines of 100 Gbps: the long packet is at the last link after 1.2 + 0.12 + 0.12 us, the short one later. Both need 1.6 us
+    /// there; by links of their own the short one is there before the long one has arrived.
+    #[test]
+    fn a_lone_link_to_the_destination() {
+        let hops = |end| way(&[(10, 1), (100, 2), (100, 2), (10, end)], true);
+        assert_eq!(hops(1).ideal_of([1500, 500].into_iter()), Time((1440 + 1600) * US / 1000 + 4 * US));
+        assert_eq!(hops(2).ideal_of([1500, 500].into_iter()), Time((1440 + 1200) * US / 1000 + 4 * US));
+    }
 }
