@@ -130,7 +130,7 @@ pub struct Environment<'a> {
 }
 
 /// Draws that stand for the sizes of an entry's flows: of heavy tails, too, the mean is within some percent.
-const SIZES_DRAWN: u64 = 1_000_000;
+const SIZES_DRAWN: u64 = 200_000;
 
 impl Environment<'_> {
     /// Sizes of flows, each with the number of flows that it stands for: draws of each entry's distribution, by streams

@@ -107,6 +107,10 @@ const PLACES: u32 = 64;
 /// Draws are rounded to whole bytes, at least 1, which matters where flows have few bytes: n bytes or more has a draw of
 /// n - 1/2 or more, and every draw has 1. So the mean is 1 + S(1.5) + S(2.5) + ..., in place of the integral of S.
 fn drawn(mean: f64, larger: impl Fn(f64) -> f64) -> f64 {
+    // Rounding moves a mean by no more than the share of sizes at which it is looked at.
+    if 1.0 - larger(f64::from(ROUNDED_MOST)) < MOVED_LEAST * mean {
+        return mean;
+    }
     let within = |byte: u32| {
         let places =
             (0..PLACES).map(|place| larger(f64::from(byte) + (f64::from(place) + 0.5) / f64::from(PLACES)));
