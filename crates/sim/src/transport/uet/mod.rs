@@ -138,7 +138,7 @@ impl Endpoint for Model {
         {
             let chance = cx.flow_stream(Purpose::Host, u64::from(cx.host().0));
             let ratio = credit.oversubscription.or(1.0);
-            pacer.slowdown = Some(Slowdown::new(credit, cx.now(), config.network_rtt(), ratio, chance));
+            pacer.slowdown = Some(Slowdown::new(credit, config.network_rtt(), ratio, chance));
         }
     }
 

@@ -32,8 +32,9 @@ pub struct Slowdown {
 const EMPTY_INTERVALS: u32 = 1000;
 
 impl Slowdown {
-    /// Of a host that begins now to receive, in a network of that round trip and oversubscription.
-    pub fn new(config: &Rccc, now: Time, rtt: Time, ratio: f64, chance: Stream) -> Slowdown {
+    /// Of a host in a network of that round trip and oversubscription. Its intervals begin with the simulation, as in the
+    /// simulator: the first one ends about a round trip and a half later, however early or late data comes.
+    pub fn new(config: &Rccc, rtt: Time, ratio: f64, chance: Stream) -> Slowdown {
         let mut slowdown = Slowdown {
             share: 1.0,
             least: (config.min_rate / ratio).max(0.01),
@@ -43,7 +44,7 @@ impl Slowdown {
             marked: 0,
             trimmed: 0,
             trimmed_last: 0,
-            ends: now,
+            ends: Time::ZERO,
             interval: Time(rtt.0 + rtt.0 / 2),
             chance,
         };
@@ -114,7 +115,7 @@ mod tests {
 
     /// A host whose intervals end one after the other.
     fn slowdown(ratio: f64) -> Slowdown {
-        Slowdown::new(&Rccc::default(), Time::ZERO, Time::from_us(10), ratio, Stream::default())
+        Slowdown::new(&Rccc::default(), Time::from_us(10), ratio, Stream::default())
     }
 
     /// Two of ten packets trimmed on their way take a fifth; those at the last port nothing. Then it grows by 0.01, 0.02, 0.04.

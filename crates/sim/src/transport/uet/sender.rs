@@ -33,6 +33,8 @@ pub struct Sender {
     pub(super) credit: Option<Credit>,
     /// Whether the first window is being sent, for which credit is not needed: until the first answer.
     speculating: bool,
+    /// The count of quanta that the last packet of data requested.
+    pub(super) requested: i64,
     pub(super) delays: Delays,
     pub(super) entropy: entropy::Model,
     pub(super) timeouts: Timeouts,
@@ -80,6 +82,7 @@ impl Sender {
             window: config.control.window(&scale),
             credit,
             speculating: true,
+            requested: 0,
             delays: Delays::new(scale, config.delay_gain()),
             entropy: entropy::Model::new(&config.entropy, values, chance),
             timeouts: Timeouts::default(),
@@ -175,7 +178,7 @@ impl Sender {
             self.records.push(size, (flow, len as u16, last))
         });
         self.in_flight += bytes;
-        let target = self.pull_target(config, waiting);
+        self.requested = self.pull_target(config, waiting);
         let window = self.window.bytes() / config.payload() as i64;
         let before = self.records.next() - u32::from(again.is_none());
         let value = self.entropy.next(u64::from(before), window as u64);
@@ -190,7 +193,7 @@ impl Sender {
         if sent.last {
             kind |= data::LAST;
         }
-        let header = Header { kind, class: 0, len, number, seq: u64::from(value), ack: target as u64 };
+        let header = Header { kind, class: 0, len, number, seq: u64::from(value), ack: self.requested as u64 };
         let flags = flag::ECN_CAPABLE | if config.trimming { flag::TRIMMABLE } else { 0 };
         let counts = cx.sender(flow);
         counts.packets_sent += 1;
@@ -209,7 +212,7 @@ impl Sender {
     }
 
     /// The count of quanta up to which the sender requests credit; flows at the same port share the request.
-    pub(super) fn pull_target(&self, config: &Config, waiting: Waiting) -> i64 {
+    fn pull_target(&self, config: &Config, waiting: Waiting) -> i64 {
         let Some(credit) = self.credit else { return 0 };
         let mtu = config.mtu.0 as i64;
         let wants = self.backlog + self.records.lost_bytes();

@@ -72,7 +72,7 @@ impl Sender {
             self.expire(id, number, config, waiting, cx);
         } else if self.timeouts.requested_at.is_some_and(due) {
             self.timeouts.requested_at = None;
-            self.send_request(id, config, *waiting, cx);
+            self.send_request(id, config, cx);
         }
         self.timeouts.rearm(&mut self.records, id, config, cx);
     }
@@ -102,7 +102,7 @@ impl Sender {
             self.stop_speculating();
             self.request_again(id, config, waiting, cx);
             if self.credit.is_some() {
-                self.send_request(id, config, *waiting, cx);
+                self.send_request(id, config, cx);
             }
             return;
         }
@@ -112,22 +112,22 @@ impl Sender {
         let in_flight = self.in_flight + if goes { bytes } else { 0 };
         let no_credit = self.credit.is_some_and(|credit| credit.bytes - if goes { bytes } else { 0 } <= 0);
         if self.window.bytes() < in_flight + bytes || no_credit {
-            self.send_request(id, config, *waiting, cx);
+            self.send_request(id, config, cx);
         }
     }
 
-    /// Asks the receiver to answer, and for credit: once in a round trip.
-    fn send_request(&mut self, id: ConnId, config: &Config, waiting: Waiting, cx: &mut impl Host) {
+    /// Asks the receiver to answer, and for a turn at its pacer: once in a round trip. It requests as much credit as the last
+    /// packet of data did, not what is lacking by now (uet-htsim).
+    fn send_request(&mut self, id: ConnId, config: &Config, cx: &mut impl Host) {
         let interval = config.request_interval.unwrap_or_else(|| self.delays.network_rtt());
         let soon = |last: Time| cx.now() - last < interval;
         if self.timeouts.last_request.is_some_and(soon) {
             return;
         }
-        let target = self.pull_target(config, waiting);
         let window = self.window.bytes() / config.payload() as i64;
         let value = self.entropy.next(u64::from(self.records.next()), window as u64);
         let header =
-            Header { kind: kind::RTS, seq: u64::from(value), ack: target as u64, ..Header::default() };
+            Header { kind: kind::RTS, seq: u64::from(value), ack: self.requested as u64, ..Header::default() };
         let flow = self.records.first_flow().unwrap_or(id);
         let mut packet =
             cx.packet(flow, Toward::Receiver, config.control_bytes.0 as u32, flag::CONTROL, header);
