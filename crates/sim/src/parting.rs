@@ -21,9 +21,6 @@ pub fn cut(setup: &Setup, parts: u32) -> Result<Partition, &'static str> {
         () if setup.ties == Rule::Arrival => {
             Some("run.ties is \"arrival\": the order in which transmissions begin in the whole network")
         }
-        () if setup.queue.acts_after_departure() => {
-            Some("its queues mark a packet when its transmission ends, and it may be in another part by then")
-        }
         () if reads_connections => Some("its controller reads the counters of all connections"),
         () => None,
     };

@@ -163,7 +163,8 @@ pub trait Settings {
         false
     }
 
-    /// Whether it still writes into a packet that has left: then a run goes in one part.
+    /// Whether it still writes into a packet while that is on the wire. Between the parts of a run the packet then is handed
+    /// over at the end of its transmission.
     fn acts_after_departure(&self) -> bool {
         false
     }

@@ -3,7 +3,7 @@
 //! Source: the public simulator of the Ultra Ethernet transport (uet-htsim, its composite queue). A full packet that finds no
 //! room loses its payload, or is dropped; headers and control packets always go first. The decision to mark takes place when
 //! the packet has left, by the bytes that then wait behind it, with a probability that rises from the lower threshold to the
-//! upper one. [`Settings::acts_after_departure`] keeps a run with such ports in one part.
+//! upper one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -321,6 +321,10 @@ impl Members for Setup {
         self.queue.acts_on_departure() || self.buffer.is_some()
     }
 
+    fn acts_after_departure(&self) -> bool {
+        self.queue.acts_after_departure()
+    }
+
     fn pauses(&self) -> bool {
         self.queue.pauses()
     }

@@ -78,6 +78,10 @@ impl<M: Members> Engine<'_, '_, M> {
                 }
             }
         }
+        for (link, packet) in self.net.after.leaving.iter() {
+            note(found, wrong, PacketId(packet.event.a));
+            found.on_wire[link.index()] += 1;
+        }
         for balancer in &self.net.balancers {
             balancer.held(&mut |id| note(found, wrong, id));
         }

@@ -4,6 +4,7 @@
 //! [`PortContext`]: it keeps, drops, trims or marks packets. The disciplines themselves are in `queue/`.
 
 use crate::engine::calendar::Calendar;
+use crate::engine::data::boundary::OnWire;
 use crate::engine::data::conn::Conn;
 use crate::engine::data::credit::Word;
 use crate::engine::data::deferred::Deferred;
@@ -130,14 +131,13 @@ impl PortContext<'_> {
     #[cold]
     #[inline(never)]
     fn goes_abroad(&mut self, event: Event) {
-        let (id, outbox) = (PacketId(event.a), self.after.out.fill(usize::from(self.port.remote - 1)));
-        if self.arena.has_records() {
-            outbox.records.push(*self.arena.record(id));
+        let mut packet = Some(OnWire { event, ends: self.port.free_at });
+        if self.after.leaving.keeps() {
+            packet = packet.and_then(|packet| self.after.leaving.begin(self.link, packet));
         }
-        if self.arena.has_tags() {
-            outbox.tags.push(*self.arena.tag(id));
+        if let Some(OnWire { event, .. }) = packet {
+            hand_over(self.arena, self.after, self.port.remote, event);
         }
-        outbox.push(event, self.arena.remove(id));
     }
 
     /// Drops a packet that is not counted in the port.
@@ -229,6 +229,18 @@ impl PortContext<'_> {
         }
         capable
     }
+}
+
+/// A packet goes to another part of the run, with its arrival; `remote`: see [`Port::remote`].
+pub(crate) fn hand_over(arena: &mut Arena, after: &mut Deferred, remote: u8, event: Event) {
+    let (id, outbox) = (PacketId(event.a), after.out.fill(usize::from(remote - 1)));
+    if arena.has_records() {
+        outbox.records.push(*arena.record(id));
+    }
+    if arena.has_tags() {
+        outbox.tags.push(*arena.tag(id));
+    }
+    outbox.push(event, arena.remove(id));
 }
 
 /// Points at a port, for observers.

@@ -61,6 +61,12 @@ pub trait Members: Sync {
     /// Whether the queue does more on departure than choose a packet: then no departure is decided in retrospect.
     fn acts_on_departure(&self) -> bool;
 
+    /// Whether the queue writes into a packet until its transmission has ended: then the packet is handed over to another part
+    /// of a run no sooner.
+    fn acts_after_departure(&self) -> bool {
+        false
+    }
+
     /// Whether the queue pauses the upstream ports before it has to drop: see `engine/network/pause.rs`.
     fn pauses(&self) -> bool;
 

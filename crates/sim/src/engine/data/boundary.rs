@@ -164,6 +164,56 @@ impl Outboxes {
     }
 }
 
+/// Packets on their wires to other parts whose queues may still write into them: each is handed over when its transmission has
+/// ended.
+#[derive(Debug, Default)]
+pub struct Leaving {
+    /// By link; empty if packets are handed over as their transmissions begin.
+    by_link: Vec<Option<OnWire>>,
+}
+
+/// A packet on a wire to another part.
+#[derive(Clone, Copy, Debug)]
+pub struct OnWire {
+    /// Its arrival.
+    pub event: Event,
+    /// The end of its transmission.
+    pub ends: Time,
+}
+
+impl Leaving {
+    /// From now on packets of so many links stay until their transmissions have ended.
+    pub fn keep(&mut self, links: usize) {
+        self.by_link = vec![None; links];
+    }
+
+    /// Whether packets stay so long.
+    #[inline]
+    pub fn keeps(&self) -> bool {
+        !self.by_link.is_empty()
+    }
+
+    /// A transmission begins on that link: the packet before it, if that is still here.
+    pub fn begin(&mut self, link: LinkId, packet: OnWire) -> Option<OnWire> {
+        self.by_link[link.index()].replace(packet)
+    }
+
+    /// The packet on that wire.
+    pub fn on(&self, link: LinkId) -> Option<OnWire> {
+        *self.by_link.get(link.index())?
+    }
+
+    /// Takes the packet of that wire if its transmission has ended by then.
+    pub fn take(&mut self, link: LinkId, by: Time) -> Option<OnWire> {
+        self.by_link.get_mut(link.index())?.take_if(|packet| packet.ends <= by)
+    }
+
+    /// All of them, with their links.
+    pub fn iter(&self) -> impl Iterator<Item = (LinkId, OnWire)> {
+        (0..).map(LinkId).zip(&self.by_link).filter_map(|(link, packet)| Some((link, (*packet)?)))
+    }
+}
+
 /// Data that a part exchanges with the others.
 #[derive(Debug, Default)]
 pub struct Remote {

@@ -1,7 +1,7 @@
 //! Work that an event leaves to be done before the next one. Most events leave little, so one test covers all
 //! of it.
 
-use super::boundary::Outboxes;
+use super::boundary::{Leaving, Outboxes};
 use super::points::Watch;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::traffic::dependencies::Milestone;
@@ -20,6 +20,8 @@ pub struct Deferred {
     pub ended: Vec<(FlowId, Milestone)>,
     /// By part of the run, packets that go there: see `engine/data/boundary.rs`. They wait for the end of a window.
     pub out: Outboxes,
+    /// Packets that will go there when their transmissions have ended.
+    pub leaving: Leaving,
     /// Points of the run that observers are still to be shown.
     pub watch: Watch,
 }

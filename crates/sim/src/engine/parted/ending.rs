@@ -129,7 +129,14 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     pub(in crate::engine) fn turn(&mut self, end: Time, goal: u64) {
         self.take_turns(end, goal);
         self.events = self.sum(|part| part.events);
-        self.parts.iter_mut().for_each(|part| part.note_undecided());
+        let goes_on = self.sum(|part| part.flows_done) != goal;
+        for part in &mut self.parts {
+            // What is still on its wire would come too late after the next window.
+            if goes_on && part.net.after.leaving.keeps() {
+                part.settle_boundary(end);
+            }
+            part.note_undecided();
+        }
     }
 
     fn take_turns(&mut self, end: Time, goal: u64) {

@@ -1,14 +1,16 @@
 //! A part of a run: the nodes that one engine simulates, and what it has for the other parts.
 //!
 //! Each part has a network of its own, of which only the ports at the heads of its links are ever used. A packet that
-//! starts on a link to another part leaves this one at once, with the event of its arrival; so does word to a trigger,
-//! and a connection that opens. A run that is not parted has one part, and nothing abroad.
+//! starts on a link to another part leaves this one at once, with the event of its arrival, unless its queue may write into it
+//! until its transmission has ended; so does word to a trigger, and a connection that opens. A run that is not parted has one part, and nothing abroad.
 
 use super::stretch::Stretch;
+use crate::engine::contract::discipline::hand_over;
 use crate::engine::contract::members::Members;
 use crate::engine::data::boundary::{Outboxes, Partition};
 use crate::engine::data::conn::Conn;
 use crate::engine::data::numbers::Numbers;
+use crate::engine::network::Network;
 use crate::engine::network::egress::{Egress, PortQueue};
 use crate::engine::run::Engine;
 use crate::ids::{ConnId, LinkId};
@@ -36,13 +38,22 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         let late = self.net.egress.iter().map(|egress| egress.port.remote > 0 && decides_late(egress));
         self.boundary_links =
             (0..).map(LinkId).zip(late).filter(|(_, late)| *late).map(|(link, _)| link).collect();
+        if self.plan.parts.members.acts_after_departure() {
+            self.net.after.leaving.keep(self.net.egress.len());
+            let ends = self.net.egress.iter().map(|egress| egress.port.remote > 0);
+            self.boundary_links =
+                (0..).map(LinkId).zip(ends).filter(|(_, end)| *end).map(|(link, _)| link).collect();
+        }
         self.starts.keep(partition, me);
     }
 
     /// When something happens next.
     pub(in crate::engine) fn next_time(&self) -> Option<Time> {
         let event = self.net.calendar.first().map(|event| event.time);
-        event.into_iter().chain(self.net.remote.first()).min()
+        let leaving = &self.net.after.leaving;
+        let links = if leaving.keeps() { &self.boundary_links[..] } else { &[] };
+        let arrivals = links.iter().filter_map(|&link| Some(leaving.on(link)?.event.time));
+        event.into_iter().chain(self.net.remote.first()).chain(arrivals).min()
     }
 
     /// Takes in what has come from other parts.
@@ -141,7 +152,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     }
 
     /// Ports at the boundary decide what they sent before that time.
-    fn settle_boundary(&mut self, end: Time) {
+    pub(super) fn settle_boundary(&mut self, end: Time) {
         let before = Time(end.0.saturating_sub(1));
         if self.net.after.watch.is_on() {
             // Observers are shown the decisions of all ports.
@@ -154,12 +165,26 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
                 }
             }
         }
+        if self.net.after.leaving.keeps() {
+            self.let_go(before);
+        }
         self.note_undecided();
     }
 
-    /// Finds when the first port at the boundary at which something waits has a free wire.
+    /// Packets whose transmissions to other parts have ended by then are handed over: nothing writes into them any more.
+    fn let_go(&mut self, by: Time) {
+        let Network { arena, after, egress, .. } = &mut self.net;
+        for &link in &self.boundary_links {
+            if let Some(packet) = after.leaving.take(link, by) {
+                hand_over(arena, after, egress[link.index()].port.remote, packet.event);
+            }
+        }
+    }
+
+    /// Finds when the first port at the boundary at which something waits, or whose packet is still here, has a free wire.
     pub(in crate::engine) fn note_undecided(&mut self) {
-        let waiting = self.boundary_links.iter().filter(|&&link| self.net.waits(link));
+        let leaves = |link| self.net.after.leaving.on(link).is_some();
+        let waiting = self.boundary_links.iter().filter(|&&link| self.net.waits(link) || leaves(link));
         self.undecided = waiting.map(|link| self.net.egress[link.index()].port.free_at).min();
     }
 
