@@ -63,6 +63,8 @@ macro_rules! balancers {
                 fn passes(&mut self, passage: Passage, now: Time, tag: &mut Tag);
                 fn acts(&self) -> bool;
                 fn handle(&mut self, passing: Passing, now: Time, tag: &mut Tag, acts: &mut Acts) -> Verdict;
+                fn restores(&self) -> bool;
+                fn number(&mut self, conn: ConnId, label: u32, tag: &mut Tag);
                 fn wake(&mut self, port: LinkId, now: Time, acts: &mut Acts);
                 fn held(&self, found: &mut dyn FnMut(PacketId));
                 fn routes_change(&mut self, routes: &Routes, fabric: &Fabric, rate: &dyn Fn(LinkId) -> Rate);
@@ -109,6 +111,8 @@ mod cells;
 mod flowlets;
 mod labels;
 mod leaves;
+mod reordering;
+mod wakes;
 
 /// Properties of a balancer's configuration that the check uses.
 pub trait Settings {

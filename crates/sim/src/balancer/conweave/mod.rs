@@ -9,8 +9,6 @@ mod fields;
 mod receiver;
 mod sender;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +18,7 @@ use self::receiver::{Came, Step, Waits};
 use self::sender::Timing;
 use super::Settings;
 use super::leaves::{self, Leaves};
+use super::wakes::Wakes;
 use crate::engine::contract::packet::reverse_label;
 use crate::engine::contract::path::{Acts, Choose, Hop, Passing, Tag, Verdict};
 use crate::ids::{LinkId, NodeId, PacketId};
@@ -105,15 +104,6 @@ impl Way {
     }
 }
 
-/// Flows of a port that wait to go on.
-#[derive(Clone, Debug, Default)]
-struct Port {
-    /// By time: the flow.
-    due: BTreeSet<(Time, u32)>,
-    /// Times at which the switch is to be woken.
-    wakes: BTreeSet<Time>,
-}
-
 /// The flows of a leaf.
 #[derive(Clone, Debug)]
 struct Leaf {
@@ -135,7 +125,8 @@ pub struct Model {
     ways: Vec<Vec<Way>>,
     /// By leaf, other leaf and uplink: the path is not chosen until then.
     paused: Vec<Time>,
-    ports: BTreeMap<LinkId, Port>,
+    /// Flows that wait to go on: the leaf and the label.
+    wakes: Wakes<(usize, u32)>,
     salts: Vec<u64>,
 }
 
@@ -155,7 +146,7 @@ impl Model {
             flows: (0..leaves.count).map(leaf).collect(),
             ways: vec![Vec::new(); pairs],
             paused: vec![Time::ZERO; pairs * leaves.width],
-            ports: BTreeMap::new(),
+            wakes: Wakes::default(),
             salts: (0..fabric.nodes.len())
                 .map(|node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits())
                 .collect(),
@@ -213,7 +204,7 @@ impl Model {
         now: Time,
         acts: &mut Acts,
     ) -> Verdict {
-        let Model { config, flows, ports, .. } = self;
+        let Model { config, flows, wakes, .. } = self;
         let reply = |kind, from: usize| {
             let fields = Fields::of_switch(kind, fields.epoch, fields.uplink, from as u32);
             (config.reply_bytes.0 as u32, fields.pack())
@@ -243,14 +234,7 @@ impl Model {
             Step::Hold => flow.held.push_back((passing.packet, next)),
             Step::Pass => {}
         }
-        if flow.flush_at != before {
-            let port = ports.entry(next).or_default();
-            port.due.remove(&(before, passing.label));
-            if flow.flush_at > now {
-                port.due.insert((flow.flush_at, passing.label));
-                port.ask(next, flow.flush_at, acts);
-            }
-        }
+        wakes.put_off((next, (leaf, passing.label)), before, flow.flush_at, now, acts);
         if step == Step::Hold { Verdict::Hold } else { Verdict::Pass(next) }
     }
 
@@ -268,16 +252,6 @@ impl Model {
                     flow.on_reply(fields.epoch, to_tail, now);
                 }
             }
-        }
-    }
-}
-
-impl Port {
-    /// The switch is to be woken by then.
-    fn ask(&mut self, link: LinkId, time: Time, acts: &mut Acts) {
-        if self.wakes.first().is_none_or(|first| *first > time) {
-            self.wakes.insert(time);
-            acts.wakes.push((link, time));
         }
     }
 }
@@ -312,19 +286,11 @@ impl Choose for Model {
     }
 
     fn wake(&mut self, port: LinkId, now: Time, acts: &mut Acts) {
-        let Model { ports, flows, .. } = self;
-        let own = ports.get_mut(&port).expect("a port that has asked");
-        own.wakes.remove(&now);
-        while let Some(&(time, label)) = own.due.first().filter(|(time, _)| *time <= now) {
-            own.due.remove(&(time, label));
-            // A port belongs to one leaf.
-            let flow = flows.iter_mut().find_map(|leaf| leaf.received.get_mut(&label));
+        for (time, (leaf, label)) in self.wakes.come(port, now, acts) {
+            let flow = self.flows[leaf].received.get_mut(&label);
             if let Some(flow) = flow.filter(|flow| flow.flush_at == time) {
                 acts.released.extend(flow.flush());
             }
-        }
-        if let Some(&(time, _)) = own.due.first() {
-            own.ask(port, time, acts);
         }
     }
 

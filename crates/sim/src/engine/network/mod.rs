@@ -149,6 +149,9 @@ impl<'a, M: Members> Network<'a, M> {
         if self.arena.has_records() {
             *self.arena.record(id) = self.record;
         }
+        if self.arena.has_tags() {
+            self.begin_tag(id);
+        }
         id
     }
 
@@ -386,10 +389,14 @@ impl<'a, M: Members> Network<'a, M> {
         if self.after.watch.is_on() {
             self.see_packet(Step::Dropped(why), link, &packet);
         }
-        let conn = &mut self.conns[packet.conn.index()];
-        conn.network.lost += 1;
-        if conn.network.end(self.now) {
-            self.after.gone(packet.conn);
+        self.conns[packet.conn.index()].network.lost += 1;
+        self.leaves(packet.conn);
+    }
+
+    /// A packet of the connection has left the network, and its host has not received it.
+    pub(super) fn leaves(&mut self, id: ConnId) {
+        if self.conns[id.index()].network.end(self.now) {
+            self.after.gone(id);
         }
     }
 
