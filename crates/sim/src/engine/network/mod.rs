@@ -8,7 +8,6 @@ pub mod context;
 pub mod control_plane;
 mod credit;
 pub mod egress;
-mod fake_balancer;
 mod looking;
 pub mod mailbox;
 mod pause;
