@@ -351,12 +351,12 @@ impl<'a, M: Members> Network<'a, M> {
     /// A port's queue, with the context for its decisions.
     #[inline(always)]
     pub(super) fn at_port(&mut self, link: LinkId) -> (&mut PortQueue<M::Queue>, PortContext<'_>) {
-        let Egress { port, queue, chance, losses } = &mut self.egress[link.index()];
+        let Egress { port, queue, stream, losses } = &mut self.egress[link.index()];
         let cx = PortContext {
             now: self.now,
             arena: &mut self.arena,
             port,
-            chance,
+            stream,
             link,
             calendar: &mut self.calendar,
             losses,

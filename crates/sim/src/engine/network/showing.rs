@@ -180,10 +180,10 @@ impl<M: Members> Network<'_, M> {
         flow: FlowId,
         bytes: Option<PortBytes>,
     ) -> (&mut M::Agent, &mut Arena, AgentContext<'_>) {
-        let AtPort { agent, chance, ticking } = &mut self.agents.ports[link.index()];
+        let AtPort { agent, stream, ticking } = &mut self.agents.ports[link.index()];
         let port = &self.egress[link.index()].port;
         let calendar = &mut self.calendar;
-        let cx = AgentContext { now: self.now, link, flow, chance, port, bytes, ticking, calendar };
+        let cx = AgentContext { now: self.now, link, flow, stream, port, bytes, ticking, calendar };
         (agent, &mut self.arena, cx)
     }
 }

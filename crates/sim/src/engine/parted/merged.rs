@@ -58,7 +58,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     pub(in crate::engine) fn finish(mut self, status: Status) -> Finished {
         let end = self.now;
-        self.meet();
+        self.exchange();
         if self.plan.audit {
             self.audit();
         }
@@ -243,7 +243,7 @@ mod tests {
         for _ in 0..40 {
             assert_eq!(run.go_on(&road, &|| {}), None);
         }
-        run.meet();
+        run.exchange();
         run.audit();
         assert_eq!(run.violations, Vec::<String>::new(), "without a defect");
         inject(&mut run);
@@ -259,7 +259,7 @@ mod tests {
                 run.parts.iter().filter_map(|part| part.next_time()).min().expect("packets on their way");
             let end = next.saturating_add(run.lookahead());
             run.parts.iter_mut().for_each(|part| part.go(Stretch::Until(end)));
-            run.meet();
+            run.exchange();
             run.parts[1].net.remote.inbox.fill(0).packets.pop().expect("a packet crosses");
         });
         assert!(found.contains("received, on the wire or lost"), "{found}");
