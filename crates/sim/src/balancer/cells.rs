@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::labels::{self, Digits, Numbered};
 use super::reordering::Reordering;
 use crate::engine::contract::packet::reverse_label;
-use crate::engine::contract::path::{Acts, Choose, Hop, Opening, Passing, Path, Tag, Trip, Verdict};
+use crate::engine::contract::path::{
+    Acts, Choose, Hop, Opening, Passing, Path, ReorderCounts, Tag, Trip, Verdict,
+};
 use crate::engine::contract::paths::Paths;
 use crate::ids::{ConnId, LinkId, PacketId};
 use crate::random::{Purpose, Stream};
@@ -258,6 +260,10 @@ impl Choose for Cells {
         if let Some(reordering) = &self.reordering {
             reordering.held(found);
         }
+    }
+
+    fn reordering(&self) -> Option<ReorderCounts> {
+        self.reordering.as_ref().map(|reordering| reordering.counts())
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use self::assigned::Assigned;
 use crate::advice::Unread;
 use crate::derived::Values;
 use crate::engine::contract::path::{
-    Acts, Choose, Hop, Look, Opening, Passage, Passing, Path, Tag, Trip, Verdict,
+    Acts, Choose, Hop, Look, Opening, Passage, Passing, Path, ReorderCounts, Tag, Trip, Verdict,
 };
 use crate::engine::contract::paths::Paths;
 use crate::ids::{ConnId, LinkId, PacketId};
@@ -67,6 +67,7 @@ macro_rules! balancers {
                 fn number(&mut self, conn: ConnId, label: u32, tag: &mut Tag);
                 fn wake(&mut self, port: LinkId, now: Time, acts: &mut Acts);
                 fn held(&self, found: &mut dyn FnMut(PacketId));
+                fn reordering(&self) -> Option<ReorderCounts>;
                 fn routes_change(&mut self, routes: &Routes, fabric: &Fabric, rate: &dyn Fn(LinkId) -> Rate);
                 fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId);
                 fn whole_path(&self, id: ConnId, forward: bool) -> Option<Path>;

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 
 use super::wakes::Wakes;
-use crate::engine::contract::path::{Acts, Passing, Tag, Verdict};
+use crate::engine::contract::path::{Acts, Passing, ReorderCounts, Tag, Verdict};
 use crate::ids::{ConnId, LinkId, PacketId};
 use crate::units::Time;
 
@@ -51,13 +51,23 @@ impl Numbering {
     }
 }
 
+/// A packet that waits.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    place: Place,
+    id: PacketId,
+    size: u32,
+    arrived: Time,
+}
+
 /// The receiving end of a connection.
 #[derive(Clone, Debug, Default)]
 struct Buffer {
     /// The packet that is next, in the cell of the last one that went on.
     next: Place,
-    /// By number: packets that wait, each with the time of its arrival.
-    held: VecDeque<(Place, PacketId, Time)>,
+    /// By number: packets that wait, and their bytes.
+    held: VecDeque<Held>,
+    bytes: u64,
     /// A time by which the first of them is looked for; in the past if none are held.
     due: Time,
     /// The host's port by whose link the first packet came.
@@ -66,26 +76,21 @@ struct Buffer {
 
 impl Buffer {
     /// A packet has come. Whether it waits; if not, it goes on before the ones that are `released`.
-    fn on_packet(
-        &mut self,
-        place: Place,
-        id: PacketId,
-        (now, timeout): (Time, Time),
-        released: impl FnMut(PacketId),
-    ) -> bool {
+    fn on_packet(&mut self, came: Held, timeout: Time, released: impl FnMut(&Held)) -> bool {
+        let place = came.place;
         let ahead = place.packet.wrapping_sub(self.next.packet) as i32;
         if ahead < 0 {
             // The later ones have gone on without it.
             return false;
         }
         if ahead > 0 && place.cell != self.next.cell {
-            let before =
-                |(other, ..): &(Place, PacketId, Time)| (other.packet.wrapping_sub(place.packet) as i32) < 0;
+            let before = |held: &Held| (held.place.packet.wrapping_sub(place.packet) as i32) < 0;
             let at = self.held.partition_point(before);
             if self.held.is_empty() {
-                self.due = now + timeout;
+                self.due = came.arrived + timeout;
             }
-            self.held.insert(at, (place, id, now));
+            self.held.insert(at, came);
+            self.bytes += u64::from(came.size);
             return true;
         }
         self.pass(place);
@@ -97,14 +102,20 @@ impl Buffer {
         self.next = Place { packet: place.packet.wrapping_add(1), cell: place.cell };
     }
 
+    /// The first packet that waits goes on.
+    fn pass_first(&mut self, released: &mut impl FnMut(&Held)) {
+        let first = self.held.pop_front().expect("a packet waits");
+        self.bytes -= u64::from(first.size);
+        self.pass(first.place);
+        released(&first);
+    }
+
     /// Those go on that nothing is missing before, but losses.
-    fn release(&mut self, mut released: impl FnMut(PacketId)) {
-        while let Some(&(place, id, _)) = self.held.front()
+    fn release(&mut self, mut released: impl FnMut(&Held)) {
+        while let Some(Held { place, .. }) = self.held.front()
             && (place.packet == self.next.packet || place.cell == self.next.cell)
         {
-            self.held.pop_front();
-            self.pass(place);
-            released(id);
+            self.pass_first(&mut released);
         }
         if self.held.is_empty() {
             self.due = Time::ZERO;
@@ -112,16 +123,14 @@ impl Buffer {
     }
 
     /// The time has come: those that have waited for too long go on, and with them all before them.
-    fn flush(&mut self, now: Time, timeout: Time, mut released: impl FnMut(PacketId)) {
-        let is_late = |(.., arrived): &(Place, PacketId, Time)| *arrived + timeout <= now;
+    fn flush(&mut self, now: Time, timeout: Time, mut released: impl FnMut(&Held)) {
+        let is_late = |held: &Held| held.arrived + timeout <= now;
         let late = self.held.iter().rposition(is_late).map_or(0, |last| last + 1);
         for _ in 0..late {
-            let (place, id, _) = self.held.pop_front().expect("it was found");
-            self.pass(place);
-            released(id);
+            self.pass_first(&mut released);
         }
         self.release(released);
-        let first = self.held.iter().map(|(.., arrived)| *arrived).min();
+        let first = self.held.iter().map(|held| held.arrived).min();
         self.due = first.map_or(Time::ZERO, |arrived| arrived + timeout);
     }
 }
@@ -134,11 +143,18 @@ pub struct Reordering {
     numberings: Vec<Numbering>,
     buffers: Vec<Buffer>,
     wakes: Wakes<ConnId>,
+    counts: ReorderCounts,
 }
 
 impl Reordering {
     pub fn new(timeout: Time) -> Reordering {
-        Reordering { timeout, numberings: Vec::new(), buffers: Vec::new(), wakes: Wakes::default() }
+        Reordering {
+            timeout,
+            numberings: Vec::new(),
+            buffers: Vec::new(),
+            wakes: Wakes::default(),
+            counts: ReorderCounts::default(),
+        }
     }
 
     /// A connection opens in that slot.
@@ -159,26 +175,43 @@ impl Reordering {
     /// Data has come to its host.
     pub fn arrive(&mut self, passing: Passing, now: Time, tag: Tag, acts: &mut Acts) -> Verdict {
         let Passing { conn, packet, passage, .. } = passing;
-        let buffer = &mut self.buffers[conn.index()];
+        let Reordering { timeout, buffers, wakes, counts, .. } = self;
+        let buffer = &mut buffers[conn.index()];
         let (before, port) = (buffer.due, *buffer.port.get_or_insert(passage.next));
-        let release = |id| acts.released.push((id, port));
-        let waits = buffer.on_packet(Place::of(tag), packet, (now, self.timeout), release);
-        self.wakes.put_off((port, conn), before, buffer.due, now, acts);
-        if waits { Verdict::Hold } else { Verdict::Pass(passage.next) }
+        let came = Held { place: Place::of(tag), id: packet, size: passage.size, arrived: now };
+        let waits = buffer.on_packet(came, *timeout, |held| {
+            counts.release(now - held.arrived);
+            acts.released.push((held.id, port));
+        });
+        wakes.put_off((port, conn), before, buffer.due, now, acts);
+        if waits {
+            counts.hold(buffer.held.len(), buffer.bytes);
+            return Verdict::Hold;
+        }
+        Verdict::Pass(passage.next)
     }
 
     /// A time has come for which a port was to be woken.
     pub fn wake(&mut self, port: LinkId, now: Time, acts: &mut Acts) {
-        for (time, conn) in self.wakes.come(port, now, acts) {
-            let buffer = &mut self.buffers[conn.index()];
-            buffer.flush(now, self.timeout, |id| acts.released.push((id, port)));
-            self.wakes.put_off((port, conn), time, buffer.due, now, acts);
+        let Reordering { timeout, buffers, wakes, counts, .. } = self;
+        for (time, conn) in wakes.come(port, now, acts) {
+            let buffer = &mut buffers[conn.index()];
+            buffer.flush(now, *timeout, |held| {
+                counts.release(now - held.arrived);
+                acts.released.push((held.id, port));
+            });
+            wakes.put_off((port, conn), time, buffer.due, now, acts);
         }
     }
 
     /// All packets that are held.
     pub fn held(&self, found: &mut dyn FnMut(PacketId)) {
-        self.buffers.iter().flat_map(|buffer| &buffer.held).for_each(|&(_, id, _)| found(id));
+        self.buffers.iter().flat_map(|buffer| &buffer.held).for_each(|held| found(held.id));
+    }
+
+    /// Counters of the packets that were held.
+    pub fn counts(&self) -> ReorderCounts {
+        self.counts
     }
 }
 
@@ -199,15 +232,16 @@ mod tests {
         /// Packet of that number and cell comes.
         fn comes(&mut self, (packet, cell): (u32, u32), at_us: u64) {
             let mut released = Vec::new();
-            let (place, times) = (Place { packet, cell }, (Time::from_us(at_us), TIMEOUT));
-            let waits = self.buffer.on_packet(place, PacketId(packet), times, |id| released.push(id.0));
+            let place = Place { packet, cell };
+            let came = Held { place, id: PacketId(packet), size: 1500, arrived: Time::from_us(at_us) };
+            let waits = self.buffer.on_packet(came, TIMEOUT, |held| released.push(held.id.0));
             self.seen.extend((!waits).then_some(packet));
             self.seen.extend(released);
         }
 
         fn wakes(&mut self, at_us: u64) {
             let seen = &mut self.seen;
-            self.buffer.flush(Time::from_us(at_us), TIMEOUT, |id| seen.push(id.0));
+            self.buffer.flush(Time::from_us(at_us), TIMEOUT, |held| seen.push(held.id.0));
         }
     }
 
@@ -243,9 +277,10 @@ mod tests {
             trial.comes(place, at);
         }
         assert_eq!((trial.seen.as_slice(), trial.buffer.due), (&[0][..], Time::from_us(52)));
+        assert_eq!((trial.buffer.held.len(), trial.buffer.bytes), (4, 6000));
         trial.comes((1, 0), 6);
         assert_eq!(trial.seen, [0, 1, 2, 3, 4, 6]);
-        assert_eq!(trial.buffer.due, Time::ZERO);
+        assert_eq!((trial.buffer.due, trial.buffer.bytes), (Time::ZERO, 0));
     }
 
     /// By hand: packet 1 is lost, the last of cell 0. Packets 2 and 3 came at 10 and 11 us, 5 at 40 us; at 60 us packet 2 goes on, and 3 behind

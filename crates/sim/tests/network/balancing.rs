@@ -138,13 +138,20 @@ fn overtaken(gap: &str) -> u64 {
 /// a buffer 1000 come late, or 999 where the last of all is one of these.
 #[test]
 fn a_host_restores_the_order() {
-    let late = |timeout: &str| {
+    let run = |timeout: &str| {
         let pace = "datagram.pace.rate = \"1200Mbps\"";
-        by_two_ways(pace, &format!("drb = {{ {timeout} }}")).flow("reordered")
+        let run = by_two_ways(pace, &format!("drb = {{ {timeout} }}"));
+        (run.flow("reordered"), run.0.summary.counters.reordering)
     };
-    assert_eq!(late("reorder_timeout = \"10us\""), 0);
-    for timeout in ["", "reorder_timeout = \"9999ns\""] {
-        assert!((999..=1000).contains(&late(timeout)), "{timeout}: {}", late(timeout));
+    let (late, counts) = run("");
+    assert!((999..=1000).contains(&late) && counts.is_none(), "{late}, {counts:?}");
+    for (wait_ns, in_order) in [(10_000, true), (9_999, false)] {
+        let (late, counts) = run(&format!("reorder_timeout = \"{wait_ns}ns\""));
+        let counts = counts.expect("a buffer counts");
+        assert!((999..=1000).contains(&counts.held), "{counts:?}");
+        assert_eq!((counts.packets_max, counts.bytes_max), (1, 1500));
+        assert_eq!((counts.wait_ps, counts.wait_max_ps), (1000 * wait_ns * counts.held, 1000 * wait_ns));
+        assert!(if in_order { late == 0 } else { (999..=1000).contains(&late) }, "{late}");
     }
 }
 

@@ -14,13 +14,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::fields::{Fields, Kind, clock};
-use self::receiver::{Came, Step, Waits};
+use self::receiver::{Came, Held, Step, Waits};
 use self::sender::Timing;
 use super::Settings;
 use super::leaves::{self, Leaves};
 use super::wakes::Wakes;
 use crate::engine::contract::packet::reverse_label;
-use crate::engine::contract::path::{Acts, Choose, Hop, Passing, Tag, Verdict};
+use crate::engine::contract::path::{Acts, Choose, Hop, Passing, ReorderCounts, Tag, Verdict};
 use crate::ids::{LinkId, NodeId, PacketId};
 use crate::problem::Problem;
 use crate::random::{Purpose, Stream, mix, share};
@@ -127,6 +127,7 @@ pub struct Model {
     paused: Vec<Time>,
     /// Flows that wait to go on: the leaf and the label.
     wakes: Wakes<(usize, u32)>,
+    counts: ReorderCounts,
     salts: Vec<u64>,
 }
 
@@ -147,6 +148,7 @@ impl Model {
             ways: vec![Vec::new(); pairs],
             paused: vec![Time::ZERO; pairs * leaves.width],
             wakes: Wakes::default(),
+            counts: ReorderCounts::default(),
             salts: (0..fabric.nodes.len())
                 .map(|node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits())
                 .collect(),
@@ -204,7 +206,7 @@ impl Model {
         now: Time,
         acts: &mut Acts,
     ) -> Verdict {
-        let Model { config, flows, wakes, .. } = self;
+        let Model { config, flows, wakes, counts, .. } = self;
         let reply = |kind, from: usize| {
             let fields = Fields::of_switch(kind, fields.epoch, fields.uplink, from as u32);
             (config.reply_bytes.0 as u32, fields.pack())
@@ -230,8 +232,11 @@ impl Model {
         let step = flow.on_packet(Came { kind, epoch, moved, sent, tail }, now, waits);
         let next = passing.passage.next;
         match step {
-            Step::PassAfterHeld => acts.released.extend(flow.held.drain(..)),
-            Step::Hold => flow.held.push_back((passing.packet, next)),
+            Step::PassAfterHeld => flow.release(now, counts, &mut acts.released),
+            Step::Hold => {
+                let Passing { packet, passage, .. } = passing;
+                flow.keep(Held { packet, next, size: passage.size, arrived: now }, counts);
+            }
             Step::Pass => {}
         }
         wakes.put_off((next, (leaf, passing.label)), before, flow.flush_at, now, acts);
@@ -286,17 +291,23 @@ impl Choose for Model {
     }
 
     fn wake(&mut self, port: LinkId, now: Time, acts: &mut Acts) {
-        for (time, (leaf, label)) in self.wakes.come(port, now, acts) {
-            let flow = self.flows[leaf].received.get_mut(&label);
+        let Model { wakes, flows, counts, .. } = self;
+        for (time, (leaf, label)) in wakes.come(port, now, acts) {
+            let flow = flows[leaf].received.get_mut(&label);
             if let Some(flow) = flow.filter(|flow| flow.flush_at == time) {
-                acts.released.extend(flow.flush());
+                flow.flush();
+                flow.release(now, counts, &mut acts.released);
             }
         }
     }
 
     fn held(&self, found: &mut dyn FnMut(PacketId)) {
         let flows = self.flows.iter().flat_map(|leaf| leaf.received.values());
-        flows.flat_map(|flow| &flow.held).for_each(|(packet, _)| found(*packet));
+        flows.flat_map(|flow| &flow.held).for_each(|held| found(held.packet));
+    }
+
+    fn reordering(&self) -> Option<ReorderCounts> {
+        Some(self.counts)
     }
 
     fn routes_change(&mut self, routes: &Routes, fabric: &Fabric, rate: &dyn Fn(LinkId) -> Rate) {

@@ -12,6 +12,7 @@
 //! it answers. One that puts packets in order before the transport sees them has [`Choose::restores`]: it numbers them at the
 //! host that sends them, and holds them at the host that they are for.
 
+pub use crate::engine::data::finished::ReorderCounts;
 pub use crate::engine::data::packet::Tag;
 use crate::engine::data::paths::Paths;
 use crate::ids::{ConnId, LinkId, NodeId, PacketId};
@@ -295,6 +296,11 @@ pub trait Choose {
     /// For the audit: the packets that it holds.
     fn held(&self, found: &mut dyn FnMut(PacketId)) {
         let _ = found;
+    }
+
+    /// Counters of the packets that it has held to restore their order, if it does so.
+    fn reordering(&self) -> Option<ReorderCounts> {
+        None
     }
 
     /// Routes hold from now on: called before the first event, and whenever faults change them. The rate of a link is the

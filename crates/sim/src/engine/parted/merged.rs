@@ -4,6 +4,7 @@ use super::*;
 use crate::engine::audit::{Auditor, FINDINGS_MAX};
 use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::observer::{Inside, PortState, delivered};
+use crate::engine::contract::path::ReorderCounts;
 use crate::engine::data::conn::Counts;
 use crate::engine::data::finished::{Level, LinkCounts, Totals};
 use crate::engine::data::points::{Seen, take_until};
@@ -91,6 +92,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let mut subflows: Vec<_> = parts.iter().flat_map(|part| part.subflows.iter().copied()).collect();
         subflows.sort_unstable_by_key(|subflow| (subflow.flow, subflow.number));
         let sum = |count: fn(&Totals) -> u64| parts.iter().map(|part| count(&part.totals)).sum::<u64>();
+        let reordering = parts.iter().filter_map(|part| part.totals.reordering).reduce(ReorderCounts::with);
         Finished {
             level: Level::Packets,
             status,
@@ -102,6 +104,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
                 packets: sum(|totals| totals.packets),
                 unroutable: sum(|totals| totals.unroutable),
                 control,
+                reordering,
                 buckets_opened: sum(|totals| totals.buckets_opened),
                 words_scanned: sum(|totals| totals.words_scanned),
             },
