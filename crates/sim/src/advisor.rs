@@ -181,8 +181,8 @@ fn controlled(
     let (mut taken, mut payload) = (0, 0);
     let own = setup.traffic.flows.iter().filter(|flow| flow.entry as usize == entry);
     for flow in own.take(FLOWS_READ) {
-        let chance = Stream::new(scenario.run.seed, scenario.run.replica, Purpose::Packets, flow.key);
-        let packets = transport.packets(flow.size, chance).into_iter().flatten();
+        let stream = Stream::new(scenario.run.seed, scenario.run.replica, Purpose::Packets, flow.key);
+        let packets = transport.packets(flow.size, stream).into_iter().flatten();
         taken += packets.map(|bytes| controller.takes(bytes)).sum::<u64>();
         payload += flow.size;
     }
@@ -278,11 +278,11 @@ mod tests {
             Queue::deserialize(&json!({"drop-tail": {"limit": {"packets": packets}}})).expect("a queue")
         };
         let newreno = Tcp::default().profile();
-        let told = |packets| buffer(&queue(packets), &newreno, &FABRIC).map(|advice| advice.write);
-        assert_eq!(told(9), Some("queue.drop-tail.limit = { full-packets = 10 }".into()));
+        let advised = |packets| buffer(&queue(packets), &newreno, &FABRIC).map(|advice| advice.write);
+        assert_eq!(advised(9), Some("queue.drop-tail.limit = { full-packets = 10 }".into()));
         // 154 KB are 102.7 packets; 95 % of them 97.5.
-        assert_eq!(told(97), Some("queue.drop-tail.limit = { full-packets = 103 }".into()));
-        assert_eq!(told(98), None);
+        assert_eq!(advised(97), Some("queue.drop-tail.limit = { full-packets = 103 }".into()));
+        assert_eq!(advised(98), None);
         let dctcp = tcp(json!({"congestion": {"dctcp": {}}})).profile();
         assert_eq!(buffer(&queue(97), &dctcp, &FABRIC), None);
         // Marks keep its queue short: it needs room for an initial window of 10 packets, and no more.
@@ -325,7 +325,7 @@ mod tests {
     /// of 15.4 kB: frames are 20 x 38 B, and slots of 1538 B are half empty.
     #[test]
     fn frames_and_slots_take_their_part_of_a_load() {
-        let told = |controller: &str, lengths: &str, size: &str, load: f64| {
+        let advised = |controller: &str, lengths: &str, size: &str, load: f64| {
             let text = format!(
                 r#"
                 topology.single-switch = {{ hosts = 3, rate = "1Gbps" }}
@@ -347,22 +347,22 @@ mod tests {
         };
         for controller in ["syn", "asy"] {
             // 1500 / 1538 = 0.9753.
-            assert_eq!(told(controller, "", "15000B", 0.97), None);
+            assert_eq!(advised(controller, "", "15000B", 0.97), None);
         }
         assert_eq!(
-            told("asy", "", "15000B", 0.98),
+            advised("asy", "", "15000B", 0.98),
             say("0.98 of the link rate takes 1.005 of it with frames", "0.97")
         );
         let cycle = "in_turn = true, lengths.list = [1500, 40]";
         // 15,400 / (20 x 1538) = 0.5006 and 15,400 / 16,160 = 0.953.
-        assert_eq!(told("syn", cycle, "15400B", 0.5), None);
+        assert_eq!(advised("syn", cycle, "15400B", 0.5), None);
         assert_eq!(
-            told("syn", cycle, "15400B", 0.8),
+            advised("syn", cycle, "15400B", 0.8),
             say("0.8 of the link rate takes 1.598 of it with slots", "0.50")
         );
-        assert_eq!(told("asy", cycle, "15400B", 0.95), None);
+        assert_eq!(advised("asy", cycle, "15400B", 0.95), None);
         assert_eq!(
-            told("asy", cycle, "15400B", 0.96),
+            advised("asy", cycle, "15400B", 0.96),
             say("0.96 of the link rate takes 1.007 of it with frames", "0.95")
         );
     }
@@ -370,7 +370,7 @@ mod tests {
     /// Two paths whose delays differ by 20 us: a gap of so much keeps the order, one below it does not.
     #[test]
     fn gaps_are_compared_with_paths() {
-        let told = |balancer: &str| {
+        let advised = |balancer: &str| {
             let text = format!(
                 r#"
                 transport.datagram = {{}}
@@ -396,8 +396,8 @@ mod tests {
             let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
             checked.outlook().expect("a small run").advice
         };
-        assert_eq!(told("{ letflow = { gap = \"20us\" } }"), []);
-        let [advice] = &told("{ letflow = { gap = \"19us\" } }")[..] else { panic!("one advice") };
+        assert_eq!(advised("{ letflow = { gap = \"20us\" } }"), []);
+        let [advice] = &advised("{ letflow = { gap = \"19us\" } }")[..] else { panic!("one advice") };
         assert_eq!(advice.write, "routing.balancer.letflow.gap = \"20us\"");
         assert_eq!(
             advice.message,
@@ -405,8 +405,8 @@ mod tests {
              packets of a new flowlet overtake those of the last one"
         );
         // Ten microseconds by default, where flows choose.
-        assert_eq!(told("\"adaptive\""), []);
-        let flows = told("{ adaptive = { granularity = \"flow\" } }");
+        assert_eq!(advised("\"adaptive\""), []);
+        let flows = advised("{ adaptive = { granularity = \"flow\" } }");
         assert_eq!(
             flows.iter().map(|it| &it.path[..]).collect::<Vec<_>>(),
             ["routing.balancer.adaptive.gap"]

@@ -40,7 +40,7 @@ pub fn advice(offers: &[Offer], setup: &Setup) -> Option<Advice> {
         *sum = Share { bps: sum.bps + share.bps, flows: sum.flows + share.flows };
     }
     let rate = |link: &LinkId| setup.fabric.links[link.index()].rate.0 as f64;
-    // At least so much of its rate, but for the chance of the draws.
+    // At least so much of its rate, but for the randomness of the draws.
     let sure = |(link, share): &(&LinkId, &Share)| {
         share.bps / rate(link) * (1.0 - DEVIATIONS / share.flows.max(1.0).sqrt())
     };
@@ -110,7 +110,7 @@ mod tests {
     use crate::checked::Checked;
     use crate::scenario::{Format, no_files};
 
-    fn told(matrix: &str, arrivals: &str) -> Option<(String, String)> {
+    fn advised(matrix: &str, arrivals: &str) -> Option<(String, String)> {
         let text = format!(
             r#"
             topology.single-switch = {{ hosts = 22, rate = "1Gbps" }}
@@ -129,22 +129,22 @@ mod tests {
     fn twenty_senders_of_one_receiver() {
         let pairs: Vec<[u32; 2]> = (1..=20).map(|src| [src, 0]).collect();
         let pairs = format!("matrix.pairs = {pairs:?}");
-        let (message, write) = told(&pairs, "load = 0.6").expect("too much");
+        let (message, write) = advised(&pairs, "load = 0.6").expect("too much");
         assert!(message.contains("the link switch -> host 0 is offered 12.00 of its rate"), "{message}");
         // A twentieth of 0.95.
         assert_eq!(write, "traffic.a.arrivals.poisson.load = 0.04");
-        assert_eq!(told(&pairs, "load = 0.04"), None);
-        assert_eq!(told(&pairs, "load = 0.6, of = \"receivers\""), None);
+        assert_eq!(advised(&pairs, "load = 0.04"), None);
+        assert_eq!(advised(&pairs, "load = 0.6, of = \"receivers\""), None);
         // An incast's load is the receiver's, unless it is of the sources.
-        assert_eq!(told("matrix.incast.senders = 20", "load = 0.6"), None);
+        assert_eq!(advised("matrix.incast.senders = 20", "load = 0.6"), None);
         let (message, _) =
-            told("matrix.incast.senders = 20", "load = 0.6, of = \"sources\"").expect("too much");
+            advised("matrix.incast.senders = 20", "load = 0.6, of = \"sources\"").expect("too much");
         assert!(message.contains("12.00"), "{message}");
     }
 
     /// No host is offered more than another by a uniform matrix, although the flows drawn differ.
     #[test]
     fn chance_is_no_reason() {
-        assert_eq!(told("matrix = \"uniform\"", "load = 0.93"), None);
+        assert_eq!(advised("matrix = \"uniform\"", "load = 0.93"), None);
     }
 }

@@ -52,7 +52,7 @@ pub fn balancers(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     if given.is_empty() || choice() {
         return Vec::new();
     }
-    let told = |(path, balancer): (String, &Balancer)| Advice {
+    let advise = |(path, balancer): (String, &Balancer)| Advice {
         path,
         message: format!(
             "has no effect: the network has one path between any two hosts, and \"{}\" has nothing to choose",
@@ -60,7 +60,7 @@ pub fn balancers(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
         ),
         write: "nothing: leave balancer out".into(),
     };
-    given.into_iter().map(told).collect()
+    given.into_iter().map(advise).collect()
 }
 
 /// Fields of members that these, or the rest of the scenario, leave unread.
@@ -152,7 +152,7 @@ fn unread<T: Serialize + DeserializeOwned>(
         let at = format!("/{name}/{}", unread.field.replace('.', "/"));
         given.pointer(&at) != default.pointer(&at)
     };
-    let told = |Unread { field, unless }: Unread| {
+    let advise = |Unread { field, unless }: Unread| {
         let at = format!("{path}.{name}");
         Advice {
             path: format!("{at}.{field}"),
@@ -163,7 +163,7 @@ fn unread<T: Serialize + DeserializeOwned>(
             },
         }
     };
-    fields.into_iter().filter(differs).map(told).collect()
+    fields.into_iter().filter(differs).map(advise).collect()
 }
 
 /// Marks of a queue where no packet is ECN-capable. One that does little else gets advice whatever its fields are.
@@ -228,7 +228,7 @@ fn has_deadlines(entry: &Entry) -> bool {
 /// The scenario's transport and balancer, where each entry has its own.
 fn unused(scenario: &Scenario) -> Vec<Advice> {
     let mut found = Vec::new();
-    let mut told = |path: &str, of: &str| {
+    let mut advise = |path: &str, of: &str| {
         found.push(Advice {
             path: path.into(),
             message: format!("has no effect: each traffic entry has its own {of}"),
@@ -240,11 +240,11 @@ fn unused(scenario: &Scenario) -> Vec<Advice> {
     if scenario.traffic.iter().all(|entry| entry.transport.is_some())
         && plain.is_ok_and(|plain| plain != *transport)
     {
-        told("transport", "transport");
+        advise("transport", "transport");
     }
     let own = |entry: &Entry| entry.routing.as_ref().is_some_and(|routing| routing.balancer.is_some());
     if scenario.routing.balancer.is_some() && scenario.traffic.iter().all(own) {
-        told("routing.balancer", "balancer");
+        advise("routing.balancer", "balancer");
     }
     found
 }

@@ -112,7 +112,7 @@ mod tests {
     use crate::scenario::{Format, no_files};
 
     /// Advice on a leaf-spine of 4 leaves of 8 hosts, where a flow crosses the spine with probability 24/31.
-    fn told(spines: u32, matrix: &str, load: f64) -> Option<(String, String)> {
+    fn advised(spines: u32, matrix: &str, load: f64) -> Option<(String, String)> {
         let text = format!(
             r#"
             topology.leaf-spine = {{ leaves = 4, spines = {spines}, hosts = 8, rate = "10Gbps" }}
@@ -131,26 +131,26 @@ mod tests {
     #[test]
     fn a_load_beyond_an_oversubscribed_tier() {
         // 8:2 oversubscribed: 0.8 x 4 x 24/31 = 2.48, and headers take some of it.
-        let (message, write) = told(2, "\"uniform\"", 0.8).expect("too much");
+        let (message, write) = advised(2, "\"uniform\"", 0.8).expect("too much");
         let need: f64 = message.split_whitespace().nth(5).expect("a number").parse().expect("a number");
         assert!((2.48..2.65).contains(&need), "{message}");
         assert!(message.contains("leaf-spine links"), "{message}");
         assert!(message.contains(" 77 % ") || message.contains(" 78 % "), "{message}");
         let fits: f64 = write.rsplit(' ').next().expect("a number").parse().expect("a number");
         assert!((0.8 / 2.65 - 0.01..0.8 / 2.48).contains(&fits), "{write}");
-        assert_eq!(told(2, "\"uniform\"", fits), None);
+        assert_eq!(advised(2, "\"uniform\"", fits), None);
         // Beyond what the hosts' links carry, that is the limit.
-        let (_, write) = told(8, "\"uniform\"", 1.6).expect("too much for the spine, too");
+        let (_, write) = advised(8, "\"uniform\"", 1.6).expect("too much for the spine, too");
         let fits: f64 = write.rsplit(' ').next().expect("a number").parse().expect("a number");
         assert!((0.9..1.0).contains(&fits), "{write}");
         // As many uplinks as hosts carry what the hosts do.
-        assert_eq!(told(8, "\"uniform\"", 0.8), None);
+        assert_eq!(advised(8, "\"uniform\"", 0.8), None);
     }
 
     /// One host of four has a tenth of the others' rate: of 0.5 of 31 Gbps, 15.5, it is offered a quarter, 3.9 times its link.
     #[test]
     fn a_load_beyond_the_links_of_slow_senders() {
-        let told = |rate: &str, load: f64| {
+        let advised = |rate: &str, load: f64| {
             let text = format!(
                 r#"
                 transport.ndp = {{}}
@@ -178,13 +178,13 @@ mod tests {
                 .into_iter()
                 .find(|advice| advice.path.ends_with(".load"))
         };
-        let advice = told("1Gbps", 0.5).expect("too much for host 0");
+        let advice = advised("1Gbps", 0.5).expect("too much for host 0");
         let need: f64 =
             advice.message.split_whitespace().rev().nth(3).expect("a number").parse().expect("a number");
         assert!((3.8..4.2).contains(&need), "{}", advice.message);
         assert!(advice.message.contains("those of 1Gbps"), "{}", advice.message);
         let fits: f64 = advice.write.rsplit(' ').next().expect("a number").parse().expect("a number");
-        assert!(told("1Gbps", fits).is_none());
-        assert!(told("10Gbps", 0.5).is_none());
+        assert!(advised("1Gbps", fits).is_none());
+        assert!(advised("10Gbps", 0.5).is_none());
     }
 }

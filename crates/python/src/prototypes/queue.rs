@@ -94,7 +94,7 @@ impl Packet {
 #[pyclass(module = "flowyard._native")]
 pub struct Port {
     view: View,
-    chance: Stream,
+    stream: Stream,
     full_packet: u64,
     waiting: VecDeque<Py<Packet>>,
     waiting_bytes: u64,
@@ -215,7 +215,7 @@ impl Port {
 
     /// A random number from 0 to 1 (less than 1) from the port's own stream, which the scenario's seed sets.
     fn random(&mut self) -> f64 {
-        self.chance.unit()
+        self.stream.unit()
     }
 }
 
@@ -294,7 +294,7 @@ impl Prototype for Class {
         let view = View { now: Time::ZERO, packets: 0, bytes: 0, wire_bytes: 0, rate: Rate(1) };
         let port = Port {
             view,
-            chance: Stream::new(0, 0, Purpose::Queue, 0),
+            stream: Stream::new(0, 0, Purpose::Queue, 0),
             full_packet,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -325,9 +325,9 @@ impl fmt::Debug for Own {
 
 impl Own {
     /// Hands the decisions over, and returns the random stream.
-    fn hand_over(&mut self, port: &mut Port, chance: &mut Stream, acts: &mut Vec<Act>) {
+    fn hand_over(&mut self, port: &mut Port, stream: &mut Stream, acts: &mut Vec<Act>) {
         acts.append(&mut port.acts);
-        *chance = port.chance;
+        *stream = port.stream;
         self.waiting = port.waiting.len();
     }
 }
@@ -338,7 +338,7 @@ impl Waiting for Own {
         id: PacketId,
         packet: &SimPacket,
         view: View,
-        chance: &mut Stream,
+        stream: &mut Stream,
         acts: &mut Vec<Act>,
     ) {
         Python::attach(|py| {
@@ -346,7 +346,7 @@ impl Waiting for Own {
                 Py::new(py, Packet::new(id, packet, view.now.0)).expect("there is memory for a packet");
             {
                 let mut port = self.port.borrow_mut(py);
-                (port.view, port.chance) = (view, *chance);
+                (port.view, port.stream) = (view, *stream);
                 port.arriving = Some(packet.clone_ref(py));
             }
             if let Some(verb) = &self.enqueue {
@@ -360,18 +360,18 @@ impl Waiting for Own {
             if let Some(packet) = port.arriving.take() {
                 port.keep(packet);
             }
-            self.hand_over(&mut port, chance, acts);
+            self.hand_over(&mut port, stream, acts);
         });
     }
 
-    fn dequeue(&mut self, view: View, chance: &mut Stream, acts: &mut Vec<Act>) -> Option<Queued> {
+    fn dequeue(&mut self, view: View, stream: &mut Stream, acts: &mut Vec<Act>) -> Option<Queued> {
         if self.waiting == 0 {
             return None;
         }
         Python::attach(|py| {
             {
                 let mut port = self.port.borrow_mut(py);
-                (port.view, port.chance) = (view, *chance);
+                (port.view, port.stream) = (view, *stream);
             }
             let sent = self.dequeue.as_ref().map(|verb| {
                 self.handed.call("dequeue", view.now.0, Err(()), |py| {
@@ -393,7 +393,7 @@ impl Waiting for Own {
                     })
                 }
             };
-            self.hand_over(&mut port, chance, acts);
+            self.hand_over(&mut port, stream, acts);
             next
         })
     }

@@ -77,14 +77,14 @@ mod tests {
         assert_eq!(advice.write, "agent.rcp.beta = 0.067");
         assert!(advice.message.contains("5.4 full packets"), "{}", advice.message);
         assert!(advice.message.contains("about 51 % of it, and more than 6 flows"), "{}", advice.message);
-        let told = |gains: Gains, bdp| gains.advice("a", &Longest { bdp, ..longest }, 1500).is_some();
-        assert!(!told(Gains { beta: 0.067, ..gains }, 8_100), "the value that it names");
+        let advised = |gains: Gains, bdp| gains.advice("a", &Longest { bdp, ..longest }, 1500).is_some();
+        assert!(!advised(Gains { beta: 0.067, ..gains }, 8_100), "the value that it names");
         // s = 2, U = 2/3: n = 20.
-        assert!(told(gains, 29_900) && !told(gains, 30_100));
+        assert!(advised(gains, 29_900) && !advised(gains, 30_100));
         // 24 us at 10 Gbps are 30,000 B; 25 us more.
-        assert!(!told(Gains { interval: Some(Time::from_us(25)), ..gains }, 8_100));
+        assert!(!advised(Gains { interval: Some(Time::from_us(25)), ..gains }, 8_100));
         for unchecked in [Gains { beta: 0.0, ..gains }, Gains { alpha: 0.0, ..gains }] {
-            assert!(!told(unchecked, 8_100), "no rule, no advice");
+            assert!(!advised(unchecked, 8_100), "no rule, no advice");
         }
     }
 

@@ -178,7 +178,7 @@ impl PortAgent for Model {
         if self.intervals.rests() {
             // Ports do not compute in step: the first interval is drawn from normal(T, 0.2 T).
             let mean = self.interval().0 as f64;
-            let first = (mean + 0.2 * mean * normal::quantile(cx.chance.unit())).max(0.0);
+            let first = (mean + 0.2 * mean * normal::quantile(cx.stream.unit())).max(0.0);
             self.arrived = cx.arrived_bytes();
             self.intervals.begin(Time(first as u64), cx);
         }

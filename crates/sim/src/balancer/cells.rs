@@ -2,7 +2,7 @@
 //!
 //! The source of DRB (a packet a cell) and Presto (64 KB a cell). The list has all paths, in the digit-reversed order of DRB
 //! unless the plain one is given, and begins at a random place for each end of each connection. A weighted list has a path
-//! as often as its weight, spread over the list.
+//! as often as its weight, spread over the list. The receiving host may put the cells in order: `reordering.rs`.
 
 use std::sync::Arc;
 
@@ -10,10 +10,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::labels::{self, Digits, Numbered};
+use super::reordering::Reordering;
 use crate::engine::contract::packet::reverse_label;
-use crate::engine::contract::path::{Choose, Hop, Opening, Path, Trip};
+use crate::engine::contract::path::{
+    Acts, Choose, Hop, Opening, Passing, Path, ReorderCounts, Tag, Trip, Verdict,
+};
 use crate::engine::contract::paths::Paths;
-use crate::ids::{ConnId, LinkId};
+use crate::ids::{ConnId, LinkId, PacketId};
 use crate::random::{Purpose, Stream};
 use crate::routing::Routes;
 use crate::topology::Fabric;
@@ -75,6 +78,8 @@ pub struct Cells {
     changes: u32,
     /// Present rates by link, where paths have weights.
     rates: Vec<u64>,
+    /// The buffers of receiving hosts, if they have some.
+    reordering: Option<Box<Reordering>>,
     /// For the choices that are not the source's.
     stream: Stream,
     seed: u64,
@@ -87,6 +92,8 @@ pub trait Cut {
     fn cell(&self) -> u64;
     /// The list.
     fn list(&self) -> (Order, Weights);
+    /// The most time for which a receiving host holds a packet behind a gap, if it has a reordering buffer.
+    fn reorder_timeout(&self) -> Option<Time>;
 }
 
 impl Cells {
@@ -99,6 +106,7 @@ impl Cells {
             walks: Vec::new(),
             changes: 0,
             rates: Vec::new(),
+            reordering: config.reorder_timeout().map(|timeout| Box::new(Reordering::new(timeout))),
             stream: Stream::new(seed, replica, Purpose::Balancer, 1),
             seed,
             replica,
@@ -205,11 +213,57 @@ impl Choose for Cells {
             self.walks.resize(id.index() + 1, walks.clone());
         }
         self.walks[id.index()] = walks;
+        if let Some(reordering) = &mut self.reordering {
+            reordering.open(id);
+        }
         ports
     }
 
     fn at_source(&self) -> bool {
         true
+    }
+
+    fn tags(&self) -> bool {
+        self.reordering.is_some()
+    }
+
+    fn acts(&self) -> bool {
+        self.reordering.is_some()
+    }
+
+    fn restores(&self) -> bool {
+        self.reordering.is_some()
+    }
+
+    fn number(&mut self, conn: ConnId, label: u32, tag: &mut Tag) {
+        if let Some(reordering) = &mut self.reordering {
+            *tag = reordering.number(conn, label);
+        }
+    }
+
+    fn handle(&mut self, passing: Passing, now: Time, tag: &mut Tag, acts: &mut Acts) -> Verdict {
+        match &mut self.reordering {
+            Some(reordering) if passing.passage.at == passing.passage.to => {
+                reordering.arrive(passing, now, *tag, acts)
+            }
+            _ => Verdict::Pass(passing.passage.next),
+        }
+    }
+
+    fn wake(&mut self, port: LinkId, now: Time, acts: &mut Acts) {
+        if let Some(reordering) = &mut self.reordering {
+            reordering.wake(port, now, acts);
+        }
+    }
+
+    fn held(&self, found: &mut dyn FnMut(PacketId)) {
+        if let Some(reordering) = &self.reordering {
+            reordering.held(found);
+        }
+    }
+
+    fn reordering(&self) -> Option<ReorderCounts> {
+        self.reordering.as_ref().map(|reordering| reordering.counts())
     }
 
     #[inline]

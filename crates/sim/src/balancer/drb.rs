@@ -1,13 +1,14 @@
 //! DRB: a source sends each packet by the next path of a fixed list.
 //!
 //! Source: Cao et al., "Per-packet load-balanced, low-latency routing for Clos-based data center networks", CoNEXT 2013. The
-//! list and its order: `cells.rs`.
+//! list and its order: `cells.rs`. A reordering buffer at the receiver: `reordering.rs`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
 use super::cells::{Cut, Order, Weights};
+use crate::units::Time;
 
 pub use super::cells::Cells as Model;
 
@@ -22,6 +23,10 @@ pub struct Drb {
     pub order: Order,
     /// How often a path is in the list.
     pub weights: Weights,
+    /// A receiving host gives data to its transport in the order in which it was sent, and holds a packet behind a gap for at most this time. Absent: as it arrives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+    pub reorder_timeout: Option<Time>,
 }
 
 impl Settings for Drb {
@@ -45,5 +50,9 @@ impl Cut for Drb {
 
     fn list(&self) -> (Order, Weights) {
         (self.order, self.weights)
+    }
+
+    fn reorder_timeout(&self) -> Option<Time> {
+        self.reorder_timeout
     }
 }

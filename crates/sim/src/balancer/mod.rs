@@ -9,7 +9,7 @@ use self::assigned::Assigned;
 use crate::advice::Unread;
 use crate::derived::Values;
 use crate::engine::contract::path::{
-    Acts, Choose, Hop, Look, Opening, Passage, Passing, Path, Tag, Trip, Verdict,
+    Acts, Choose, Hop, Look, Opening, Passage, Passing, Path, ReorderCounts, Tag, Trip, Verdict,
 };
 use crate::engine::contract::paths::Paths;
 use crate::ids::{ConnId, LinkId, PacketId};
@@ -63,8 +63,11 @@ macro_rules! balancers {
                 fn passes(&mut self, passage: Passage, now: Time, tag: &mut Tag);
                 fn acts(&self) -> bool;
                 fn handle(&mut self, passing: Passing, now: Time, tag: &mut Tag, acts: &mut Acts) -> Verdict;
+                fn restores(&self) -> bool;
+                fn number(&mut self, conn: ConnId, label: u32, tag: &mut Tag);
                 fn wake(&mut self, port: LinkId, now: Time, acts: &mut Acts);
                 fn held(&self, found: &mut dyn FnMut(PacketId));
+                fn reordering(&self) -> Option<ReorderCounts>;
                 fn routes_change(&mut self, routes: &Routes, fabric: &Fabric, rate: &dyn Fn(LinkId) -> Rate);
                 fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId);
                 fn whole_path(&self, id: ConnId, forward: bool) -> Option<Path>;
@@ -109,6 +112,8 @@ mod cells;
 mod flowlets;
 mod labels;
 mod leaves;
+mod reordering;
+mod wakes;
 
 /// Properties of a balancer's configuration that the check uses.
 pub trait Settings {

@@ -2,14 +2,14 @@
 //!
 //! Source: He et al., "Presto: edge-based load balancing for fast datacenter networks", SIGCOMM 2015: a virtual switch at the
 //! host cuts flows into cells of the largest TCP segment that it gets, and labels each with a path. The list: `cells.rs`. The
-//! receiving host's half, which restores the order before TCP, is not a part of the balancer.
+//! receiving host's half, which restores the order before TCP: `reordering.rs`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
 use super::cells::{Cut, Order, Weights};
-use crate::units::Bytes;
+use crate::units::{Bytes, Time};
 
 pub use super::cells::Cells as Model;
 
@@ -27,11 +27,16 @@ pub struct Presto {
     pub order: Order,
     /// How often a path is in the list.
     pub weights: Weights,
+    /// A receiving host gives data to its transport in the order in which it was sent, and holds a packet behind a gap between
+    /// two cells for at most this time. Absent: as it arrives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+    pub reorder_timeout: Option<Time>,
 }
 
 impl Default for Presto {
     fn default() -> Self {
-        Presto { cell: Bytes(64_000), order: Order::Plain, weights: Weights::Equal }
+        Presto { cell: Bytes(64_000), order: Order::Plain, weights: Weights::Equal, reorder_timeout: None }
     }
 }
 
@@ -56,5 +61,9 @@ impl Cut for Presto {
 
     fn list(&self) -> (Order, Weights) {
         (self.order, self.weights)
+    }
+
+    fn reorder_timeout(&self) -> Option<Time> {
+        self.reorder_timeout
     }
 }

@@ -58,7 +58,7 @@ impl Build for Asy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::contract::controller::tests::FakeRoom;
+    use crate::engine::contract::controller::tests::FakeControl;
     use crate::engine::contract::controller::{Act, Controller, Report};
     use crate::ids::{FlowId, NodeId, QueueId};
     use crate::topology::Generator;
@@ -90,9 +90,9 @@ mod tests {
         let fabric = Arc::new(SingleSwitch { hosts: 4, ..SingleSwitch::default() }.build());
         let routes = Arc::new(Routes::build(&fabric).expect("a connected network"));
         let asy = Asy::default();
-        let (mut model, mut room) = (asy.model(&fabric, &routes), FakeRoom::new(Vec::new()));
+        let (mut model, mut room) = (asy.model(&fabric, &routes), FakeControl::new(Vec::new()));
         let mut rates = [0.0; 3];
-        let mut hears = |report: Report| {
+        let mut on_report = |report: Report| {
             assert!(model.is_urgent(&report));
             for order in room.act(&mut model, &[report]) {
                 let number = order.queue.index();
@@ -106,11 +106,11 @@ mod tests {
             let off = found.iter().zip(expected).map(|(found, expected)| (found - expected).abs());
             assert!(off.fold(0.0, f64::max) < 1e-9, "{found:?}");
         };
-        close(hears(burst(0)), [1.0, 0.0, 0.0]);
-        close(hears(burst(1)), [0.5, 0.5, 0.0]);
-        close(hears(burst(2)), [41.0 / 42.0, 1.0 / 42.0, 41.0 / 42.0]);
+        close(on_report(burst(0)), [1.0, 0.0, 0.0]);
+        close(on_report(burst(1)), [0.5, 0.5, 0.0]);
+        close(on_report(burst(2)), [41.0 / 42.0, 1.0 / 42.0, 41.0 / 42.0]);
         // An empty queue gets no order.
-        close(hears(Report::Emptied { queue: QueueId(0) }), [41.0 / 42.0, 0.5, 0.5]);
+        close(on_report(Report::Emptied { queue: QueueId(0) }), [41.0 / 42.0, 0.5, 0.5]);
         // A burst of a queue that has a rate asks for nothing.
         assert!(!model.is_urgent(&burst(1)));
     }

@@ -117,9 +117,9 @@ impl Model {
     }
 
     /// A queue that has its first burst.
-    fn open(&self, from: NodeId, to: NodeId, chance: &mut Stream) -> Queue {
+    fn open(&self, from: NodeId, to: NodeId, stream: &mut Stream) -> Queue {
         let (fabric, routes) = (&*self.fabric, &*self.routes);
-        let label = (self.priced == Priced::All).then(|| chance.bits() as u32);
+        let label = (self.priced == Priced::All).then(|| stream.bits() as u32);
         let mut links = granted::links(label.unwrap_or(0), from, to, fabric, routes);
         if self.priced == Priced::Hosts && links.len() > 1 {
             links.drain(1..links.len() - 1);
@@ -127,14 +127,14 @@ impl Model {
         Queue { from, links: links.iter().map(|link| link.0).collect(), label, active: false }
     }
 
-    fn hear(&mut self, report: &Report, chance: &mut Stream) {
+    fn on_report(&mut self, report: &Report, stream: &mut Stream) {
         match *report {
             Report::Burst { queue, from, to, priority, .. } if !self.is_active(queue) => {
                 if queue.index() >= self.queues.len() {
                     self.queues.resize(queue.index() + 1, None);
                 }
                 if self.queues[queue.index()].is_none() {
-                    self.queues[queue.index()] = Some(self.open(from, to, chance));
+                    self.queues[queue.index()] = Some(self.open(from, to, stream));
                 }
                 let known = self.queues[queue.index()].as_mut().expect("it has just been opened");
                 known.active = true;
@@ -180,7 +180,7 @@ impl Controller for Model {
 
     fn act(&mut self, reports: &[Report], cx: &mut ControlContext) {
         for report in reports {
-            self.hear(report, cx.chance);
+            self.on_report(report, cx.stream);
         }
         if self.waiting == 0 {
             return;
@@ -219,7 +219,7 @@ impl Controller for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::contract::controller::tests::FakeRoom;
+    use crate::engine::contract::controller::tests::FakeControl;
     use crate::ids::FlowId;
     use crate::topology::Generator;
     use crate::topology::single_switch::SingleSwitch;
@@ -236,7 +236,7 @@ mod tests {
         }
         let routes = Routes::build(&fabric).expect("a connected network");
         let mut model = FlowtuneRates::default().model(&Arc::new(fabric), &Arc::new(routes));
-        let mut room = FakeRoom::new(Vec::new());
+        let mut room = FakeControl::new(Vec::new());
         let burst = Report::Burst {
             queue: QueueId(0),
             from: NodeId(0),

@@ -208,7 +208,7 @@ impl Controller for Model {
         let now = cx.now;
         cx.wake_at(now + self.config.period);
         let mut large: Vec<OpenFlow> = cx.flows().collect();
-        large.retain(|flow| self.is_large(flow, now, cx.chance));
+        large.retain(|flow| self.is_large(flow, now, cx.stream));
         self.looked = now;
         // First come, first served.
         large.sort_by_key(|flow| (flow.start, flow.id));
@@ -226,7 +226,7 @@ impl Controller for Model {
                 first_fit(&flows, &paths, &current, &mut self.capacities.clone())
             }
             Placement::Annealing => {
-                self.annealing.search(&self.config, &flows, &paths, &self.capacities, cx.chance);
+                self.annealing.search(&self.config, &flows, &paths, &self.capacities, cx.stream);
                 let core = |(flow, paths): (&Flow, &Paths)| {
                     Some(self.annealing.core(flow.destination) as usize % paths.len())
                 };
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
     use crate::controller::rates::hedera::Placement;
     use crate::engine::contract::conn::Conn;
-    use crate::engine::contract::controller::tests::FakeRoom;
+    use crate::engine::contract::controller::tests::FakeControl;
     use crate::ids::ConnId;
     use crate::topology::Generator;
     use crate::topology::fat_tree::FatTree;
@@ -267,7 +267,7 @@ mod tests {
     const WHOLE: u64 = 1_250_000;
 
     /// The scheduler of FT(4, 3), and connections that began at those times between hosts of the first pod and the last.
-    fn scheduler(placement: Placement, starts: &[Time]) -> (Model, FakeRoom) {
+    fn scheduler(placement: Placement, starts: &[Time]) -> (Model, FakeControl) {
         let fabric = FatTree { k: 4, rate: Rate(1_000_000_000), ..FatTree::default() }.build();
         let routes = Routes::build(&fabric).expect("a connected network");
         let scheduler = Hedera { period: PERIOD, placement, ..Hedera::default() };
@@ -278,12 +278,12 @@ mod tests {
             (conn.start, conn.via) = (*start, ConnId(number));
             conn
         };
-        (model, FakeRoom::new((0..).zip(starts).map(conn).collect()))
+        (model, FakeControl::new((0..).zip(starts).map(conn).collect()))
     }
 
     /// The controller acts after another period, in which each connection has delivered that share of its link: those that
     /// get paths.
-    fn placed(model: &mut Model, room: &mut FakeRoom, shares: &[f64]) -> Vec<ConnId> {
+    fn placed(model: &mut Model, room: &mut FakeControl, shares: &[f64]) -> Vec<ConnId> {
         room.now = room.now + PERIOD;
         for (id, share) in (0..).map(ConnId).zip(shares) {
             room.delivers(id, (share * WHOLE as f64) as u64);
@@ -351,7 +351,7 @@ mod tests {
                     delivered: (packets - start) * SAMPLED_PACKET,
                     backlog: 0,
                 };
-                if model.is_large(&open, Time::from_us(1), &mut room.chance) {
+                if model.is_large(&open, Time::from_us(1), &mut room.stream) {
                     break;
                 }
             }

@@ -124,7 +124,7 @@ impl<P: Procedure> Rates<P> {
         self.queues.get(queue.index())?.as_ref()
     }
 
-    fn hear(&mut self, report: &Report, chance: u32) {
+    fn on_report(&mut self, report: &Report, stream: u32) {
         match *report {
             Report::Burst { queue, from, to, bytes, priority, at, .. } => {
                 if queue.index() >= self.queues.len() {
@@ -144,7 +144,7 @@ impl<P: Procedure> Rates<P> {
                     (known.active, known.priority) = (true, priority);
                     let offered = 1.0;
                     let entry = Entry {
-                        order: chance,
+                        order: stream,
                         queue: queue.0,
                         offered,
                         scaled: offered * priority,
@@ -244,9 +244,9 @@ impl<P: Procedure> Controller for Rates<P> {
 
     fn act(&mut self, reports: &[Report], cx: &mut ControlContext) {
         for report in reports {
-            let chance =
-                if matches!(report, Report::Burst { .. }) { (cx.chance.bits() >> 32) as u32 } else { 0 };
-            self.hear(report, chance);
+            let stream =
+                if matches!(report, Report::Burst { .. }) { (cx.stream.bits() >> 32) as u32 } else { 0 };
+            self.on_report(report, stream);
         }
         let next = self.computed.map_or(Time::ZERO, |at| at + self.interval);
         if next > cx.now {
@@ -279,7 +279,7 @@ impl<P: Procedure> Controller for Rates<P> {
 mod tests {
     use super::*;
     use crate::controller::rates::sinkhorn::{Normaliser, Sinkhorn};
-    use crate::engine::contract::controller::tests::FakeRoom;
+    use crate::engine::contract::controller::tests::FakeControl;
     use crate::ids::FlowId;
     use crate::topology::Generator;
     use crate::topology::single_switch::SingleSwitch;
@@ -289,10 +289,10 @@ mod tests {
     const OVER: Time = Time::from_us(100);
     const WHOLE: u64 = 12_500;
 
-    fn rates(estimate: Estimate, interval: Time) -> (Rates<Normaliser>, FakeRoom) {
+    fn rates(estimate: Estimate, interval: Time) -> (Rates<Normaliser>, FakeControl) {
         let fabric = SingleSwitch { hosts: 4, rate: Rate(1_000_000_000), ..SingleSwitch::default() }.build();
         let procedure = Normaliser::new(Sinkhorn::default(), 4);
-        (Rates::new(procedure, estimate, interval, &fabric), FakeRoom::new(Vec::new()))
+        (Rates::new(procedure, estimate, interval, &fabric), FakeControl::new(Vec::new()))
     }
 
     /// A burst of queue 0, from host 0 to host 1.

@@ -10,7 +10,7 @@ pub struct LinkFault {
     /// How the link is.
     pub state: LinkState,
     /// The random stream of losses.
-    pub chance: Stream,
+    pub stream: Stream,
     /// Whether the packet whose transmission is about to begin is lost because the scenario names it.
     pub named: bool,
     /// Packets lost on the link so far.
@@ -28,7 +28,7 @@ impl LinkFault {
     #[inline(never)]
     pub fn loses(&mut self, arrival: Time) -> bool {
         // The coin is tossed for every packet, so that one link's state moves no later draw.
-        let unlucky = self.chance.unit() < self.state.loss;
+        let unlucky = self.stream.unit() < self.state.loss;
         let named = std::mem::take(&mut self.named);
         self.state.down || arrival >= self.state.next_down || unlucky || named
     }

@@ -167,8 +167,8 @@ impl Faults {
             let event = format!("events.{index}");
             // A guess looks at every name: a long list of mistakes has none behind the first ones.
             let guess = problems.len() < GUESSES;
-            let mut chance = Stream::new(0, 0, Purpose::Faults, 0);
-            if let Err(problem) = fault.target.find(fabric, &mut chance, guess) {
+            let mut stream = Stream::new(0, 0, Purpose::Faults, 0);
+            if let Err(problem) = fault.target.find(fabric, &mut stream, guess) {
                 problems.push(problem.within("target").within(&event));
             }
             if let (FaultChange::Up, Some(_)) = (&fault.change, fault.lasts) {
@@ -184,7 +184,7 @@ impl FaultTarget {
     /// The parts of the network that it selects; or the problem, with the path below the target.
     ///
     /// The problem of an unknown name has the one that was probably meant, if `guess` is set.
-    pub fn find(&self, fabric: &Fabric, chance: &mut Stream, guess: bool) -> Result<Parts, Box<Problem>> {
+    pub fn find(&self, fabric: &Fabric, stream: &mut Stream, guess: bool) -> Result<Parts, Box<Problem>> {
         let node = |name: &str, path: String| {
             let place = fabric.nodes.iter().position(|node| node.name == name);
             let none = || Box::new(Problem::new(path, unknown(fabric, name, guess)));
@@ -216,7 +216,7 @@ impl FaultTarget {
                     let tiers = fabric.nodes.iter().map(|node| node.tier.to_string());
                     return Err(nothing("random-nodes", tier, tiers).into());
                 }
-                Ok(Parts { nodes: draw(nodes, *share, chance), ..Parts::default() })
+                Ok(Parts { nodes: draw(nodes, *share, stream), ..Parts::default() })
             }
             FaultTarget::RandomCables(RandomCables { share, tier }) => {
                 let tier_of = |id: LinkId| fabric.tier_of(&fabric.links[id.index()]);
@@ -228,7 +228,7 @@ impl FaultTarget {
                 if cables.is_empty() {
                     return Err(nothing("random-cables", tier, all_links(fabric).map(tier_of)).into());
                 }
-                let drawn = draw(cables, *share, chance).into_iter();
+                let drawn = draw(cables, *share, stream).into_iter();
                 Ok(Parts { links: drawn.flat_map(|id| [id, id.reverse()]).collect(), ..Parts::default() })
             }
         }
@@ -236,8 +236,8 @@ impl FaultTarget {
 }
 
 /// The share of the candidates, as a number of them.
-fn draw<T>(mut candidates: Vec<T>, share: f64, chance: &mut Stream) -> Vec<T> {
-    chance.shuffle(&mut candidates);
+fn draw<T>(mut candidates: Vec<T>, share: f64, stream: &mut Stream) -> Vec<T> {
+    stream.shuffle(&mut candidates);
     candidates.truncate((share * candidates.len() as f64).round() as usize);
     candidates
 }

@@ -117,8 +117,8 @@ impl Timeline {
     fn actions(&mut self, faults: &Faults, fabric: &Fabric, seed: u64, replica: u64) -> Vec<Action> {
         let mut actions = Vec::new();
         for (index, fault) in faults.events.iter().enumerate() {
-            let mut chance = Stream::new(seed, replica, Purpose::Faults, index as u64);
-            let parts = fault.target.find(fabric, &mut chance, false).expect("checked: the target exists");
+            let mut stream = Stream::new(seed, replica, Purpose::Faults, index as u64);
+            let parts = fault.target.find(fabric, &mut stream, false).expect("checked: the target exists");
             let undone = fault.lasts.map(|lasts| fault.at.saturating_add(lasts));
             let (change, at) = (fault.change.clone(), fault.at);
             self.summary.push(FaultSummary {

@@ -295,7 +295,7 @@ impl Model {
     #[inline]
     fn mark(&self, id: PacketId, waiting: u64, cx: &mut PortContext) {
         if waiting > self.kmin
-            && (waiting > self.kmax || cx.chance.unit() < (waiting - self.kmin) as f64 * self.slope)
+            && (waiting > self.kmax || cx.stream.unit() < (waiting - self.kmin) as f64 * self.slope)
         {
             cx.mark(id);
         }

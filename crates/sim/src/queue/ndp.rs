@@ -194,7 +194,7 @@ impl Model {
     /// may not be trimmed is spared by the coin, and dropped if it is the arriving one.
     #[cold]
     fn overflow(&mut self, arriving: Queued, cx: &mut PortContext) {
-        let tail_loses = self.coin && cx.chance.coin();
+        let tail_loses = self.coin && cx.stream.coin();
         let tail = self
             .data
             .waiting

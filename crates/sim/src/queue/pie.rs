@@ -145,7 +145,7 @@ impl State {
             return false;
         }
         self.sum = if self.probability == 0.0 { 0.0 } else { self.sum + self.probability };
-        if self.sum < SPACED.0 || (self.sum < SPACED.1 && cx.chance.unit() >= self.probability) {
+        if self.sum < SPACED.0 || (self.sum < SPACED.1 && cx.stream.unit() >= self.probability) {
             return false;
         }
         self.sum = 0.0;

@@ -112,11 +112,11 @@ pub trait Waiting: fmt::Debug + Send {
         id: PacketId,
         packet: &Packet,
         view: View,
-        chance: &mut Stream,
+        stream: &mut Stream,
         acts: &mut Vec<Act>,
     );
     /// [`Discipline::dequeue`].
-    fn dequeue(&mut self, view: View, chance: &mut Stream, acts: &mut Vec<Act>) -> Option<Queued>;
+    fn dequeue(&mut self, view: View, stream: &mut Stream, acts: &mut Vec<Act>) -> Option<Queued>;
     /// [`Discipline::is_empty`].
     fn is_empty(&self) -> bool;
     /// [`Discipline::resident`].
@@ -163,14 +163,14 @@ impl Discipline for Model {
     #[inline(never)]
     fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
         let seen = view(cx);
-        self.own.enqueue(id, &cx.arena[id], seen, cx.chance, &mut self.acts);
+        self.own.enqueue(id, &cx.arena[id], seen, cx.stream, &mut self.acts);
         self.carry_out(cx);
     }
 
     #[inline(never)]
     fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued> {
         let seen = view(cx);
-        let next = self.own.dequeue(seen, cx.chance, &mut self.acts);
+        let next = self.own.dequeue(seen, cx.stream, &mut self.acts);
         self.carry_out(cx);
         next
     }

@@ -212,7 +212,7 @@ impl State {
         let hit = match fate {
             Fate::Stays => false,
             Fate::Certain => true,
-            Fate::Random(p) => cx.chance.unit() * (1.0 - self.count as f64 * p) < p,
+            Fate::Random(p) => cx.stream.unit() * (1.0 - self.count as f64 * p) < p,
         };
         if hit {
             self.count = 0;

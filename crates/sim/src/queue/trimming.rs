@@ -216,7 +216,7 @@ impl Model {
             return;
         }
         let marks = waiting > self.high
-            || cx.chance.unit() * ((self.high - self.low) as f64) < (waiting - self.low) as f64;
+            || cx.stream.unit() * ((self.high - self.low) as f64) < (waiting - self.low) as f64;
         if marks {
             cx.mark(sent);
         }

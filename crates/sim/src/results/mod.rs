@@ -22,8 +22,8 @@ use crate::advice::Advice;
 use crate::advisor::advice;
 use crate::engine::audit::FINDINGS_MAX;
 use crate::engine::contract::conn::Counts;
-use crate::engine::data::finished::ControlCounts;
 use crate::engine::data::finished::PartCounts;
+use crate::engine::data::finished::{ControlCounts, ReorderCounts};
 use crate::engine::data::finished::{Finished, Limit, LinkCounts, Status};
 use crate::estimate::Estimate;
 use crate::faults::timeline::FaultSummary;
@@ -207,6 +207,9 @@ pub struct Counters {
     /// Of central control, if there is a controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlCounts>,
+    /// Of packets held to restore their order, if the balancer does so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordering: Option<ReorderCounts>,
 }
 
 /// Collects tables and summary.
@@ -292,6 +295,7 @@ fn counters(finished: &Finished, rows: &[Row]) -> Counters {
         unfinished_flows: rows.iter().filter(unfinished).count() as u64,
         abandoned_flows: of_flows(|counts| u64::from(counts.abandoned)),
         control: totals.control,
+        reordering: totals.reordering,
     }
 }
 

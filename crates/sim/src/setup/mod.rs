@@ -1,5 +1,7 @@
 //! From a scenario to the engine's input: the network, the flows, and their transports.
 
+#[cfg(test)]
+pub mod replaced;
 mod steps;
 
 use std::collections::BTreeMap;

@@ -20,7 +20,7 @@ pub struct Source<'a> {
     /// (slot, server) of the known arrivals.
     due: BinaryHeap<Reverse<(u64, u32)>>,
     /// By server: its random stream, for the next flow and the gap before it.
-    chances: Vec<Stream>,
+    streams: Vec<Stream>,
     /// Flows of a server that are present.
     present: Vec<u32>,
     /// Sets that an interval has started.
@@ -35,13 +35,13 @@ impl<'a> Source<'a> {
             Generation::Random { servers, .. } | Generation::Interval { servers, .. } => *servers,
             Generation::Sets { .. } | Generation::List(_) => 0,
         };
-        let chance = |server| Stream::new(seed, replica, Purpose::SlottedServer, u64::from(server));
+        let stream = |server| Stream::new(seed, replica, Purpose::SlottedServer, u64::from(server));
         let mut source = Source {
             config,
             set: 0,
             next_id: 0,
             due: BinaryHeap::new(),
-            chances: (0..servers).map(chance).collect(),
+            streams: (0..servers).map(stream).collect(),
             present: vec![0; servers as usize],
             started: 0,
         };
@@ -103,9 +103,9 @@ impl<'a> Source<'a> {
                 }
                 Generation::Sets { flows: count, .. } => {
                     let (seed, replica) = (self.config.run.seed, self.config.run.replica);
-                    let mut chance = Stream::new(seed, replica, Purpose::SlottedSet, u64::from(self.set));
+                    let mut stream = Stream::new(seed, replica, Purpose::SlottedSet, u64::from(self.set));
                     for server in 0..*count {
-                        let (size, deadline) = self.class(server).draw(&mut chance);
+                        let (size, deadline) = self.class(server).draw(&mut stream);
                         self.push(server, now, size, deadline, flows);
                     }
                 }
@@ -131,14 +131,14 @@ impl<'a> Source<'a> {
     fn draw_turn(&mut self, server: u32, now: u64) {
         let Generation::Random { probability, .. } = self.config.generation else { return };
         // Slots until the first success, by inversion: 0 with the probability itself.
-        let unit = 1.0 - self.chances[server as usize].unit();
+        let unit = 1.0 - self.streams[server as usize].unit();
         let wait =
             if probability < 1.0 { libm::floor(libm::log(unit) / libm::log1p(-probability)) } else { 0.0 };
         self.due.push(Reverse((now + wait as u64, server)));
     }
 
     fn start(&mut self, server: u32, now: u64, flows: &mut Vec<Flow>) {
-        let (size, deadline) = self.class(server).draw(&mut self.chances[server as usize]);
+        let (size, deadline) = self.class(server).draw(&mut self.streams[server as usize]);
         self.present[server as usize] += 1;
         self.push(server, now, size, deadline, flows);
     }

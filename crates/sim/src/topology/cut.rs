@@ -174,7 +174,7 @@ mod tests {
     /// Against every way to halve the nodes of small random networks of hosts alone.
     #[test]
     fn small_networks_exactly() {
-        let mut chance = Stream::new(7, 0, Purpose::Ties, 0);
+        let mut stream = Stream::new(7, 0, Purpose::Ties, 0);
         for hosts in [4u32, 6, 8, 9] {
             for _ in 0..20 {
                 let mut fabric = Fabric::default();
@@ -182,13 +182,13 @@ mod tests {
                     fabric.add_node(format!("host {host}"), "host");
                 }
                 for node in 1..hosts {
-                    let other = chance.below(u64::from(node)) as u32;
-                    fabric.add_cable(NodeId(node), NodeId(other), Rate(1 + chance.below(5)), Time::ZERO);
+                    let other = stream.below(u64::from(node)) as u32;
+                    fabric.add_cable(NodeId(node), NodeId(other), Rate(1 + stream.below(5)), Time::ZERO);
                 }
                 for _ in 0..hosts {
-                    let (a, b) = (chance.below(hosts.into()) as u32, chance.below(hosts.into()) as u32);
+                    let (a, b) = (stream.below(hosts.into()) as u32, stream.below(hosts.into()) as u32);
                     if a != b {
-                        fabric.add_cable(NodeId(a), NodeId(b), Rate(1 + chance.below(5)), Time::ZERO);
+                        fabric.add_cable(NodeId(a), NodeId(b), Rate(1 + stream.below(5)), Time::ZERO);
                     }
                 }
                 let halves = (0u32..1 << hosts).filter(|half| half.count_ones() == hosts / 2);

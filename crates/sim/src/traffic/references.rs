@@ -81,13 +81,13 @@ fn behind_each_other(entries: &[Demand], problems: &mut Vec<Wrong>) -> Vec<usize
         }
     }
     // Each remaining entry refers to a remaining one: following the references ends in a cycle.
-    let mut told = placed.clone();
+    let mut followed = placed.clone();
     for first in 0..entries.len() {
         let next = |at: usize| bases[at].iter().copied().find(|&base| !placed[base]);
         let mut way = Vec::new();
         let mut at = first;
-        while !told[at] {
-            told[at] = true;
+        while !followed[at] {
+            followed[at] = true;
             way.push(at);
             at = next(at).expect("an entry that is left refers to one that is left");
         }

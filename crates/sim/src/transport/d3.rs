@@ -156,7 +156,7 @@ impl Scheme for Sender {
         let given = vector(record).map(|(_, given)| given).filter(|given| *given != word::NONE);
         let least = given.min().unwrap_or(0).max(0) as u64;
         let rate = (least * UNIT).min(flow.line.0);
-        Granted { rate, again: flow.patience(rate) }
+        Granted { rate, again: flow.timeout(rate) }
     }
 
     fn is_off(&mut self, record: &Record) -> bool {

@@ -106,7 +106,7 @@ struct Sender {
     /// When the next packet is made.
     due: Time,
     timer: Timer,
-    chance: Stream,
+    stream: Stream,
     number: u32,
 }
 
@@ -122,12 +122,12 @@ impl Model {
     }
 
     /// Time from one packet to the next.
-    fn gap(pace: &Pace, mean_length: f64, size: u32, chance: &mut Stream) -> Time {
+    fn gap(pace: &Pace, mean_length: f64, size: u32, stream: &mut Stream) -> Time {
         match pace {
             Pace::LineRate => Time::ZERO,
             Pace::Rate(rate) => rate.transmission(u64::from(size)),
             Pace::Poisson(rate) => {
-                Time(chance.exponential(rate.mean_transmission(mean_length)).round() as u64)
+                Time(stream.exponential(rate.mean_transmission(mean_length)).round() as u64)
             }
         }
     }
@@ -146,13 +146,13 @@ impl Model {
 impl Endpoint for Model {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
         let (config, mean_length) = self.configs.of(cx.conn(id));
-        let mut chance = start.packet_stream(cx);
+        let mut stream = start.packet_stream(cx);
         let first = match config.pace {
-            Pace::Poisson(_) => Model::gap(&config.pace, *mean_length, 0, &mut chance),
+            Pace::Poisson(_) => Model::gap(&config.pace, *mean_length, 0, &mut stream),
             _ => Time::ZERO,
         };
         *self.senders.open(id, cx) =
-            Sender { left: start.size, due: cx.now() + first, timer: Timer::default(), chance, number: 0 };
+            Sender { left: start.size, due: cx.now() + first, timer: Timer::default(), stream, number: 0 };
         self.wait_for_turn(id, cx);
     }
 
@@ -160,7 +160,7 @@ impl Endpoint for Model {
         let (config, mean_length) = self.configs.of(cx.conn(id));
         let header_bytes = config.header_bytes.0;
         let sender = self.senders.at(id, cx);
-        let length = config.lengths.sample(&mut sender.chance).clamp(header_bytes + 1, LENGTH_MAX);
+        let length = config.lengths.sample(&mut sender.stream).clamp(header_bytes + 1, LENGTH_MAX);
         let payload = sender.left.min(length - header_bytes);
         let size = (payload + header_bytes) as u32;
         let mut packet = cx.data_packet(id, size, payload as u16, sender.number);
@@ -176,7 +176,7 @@ impl Endpoint for Model {
             cx.finish(id);
             return (Some(packet), false);
         }
-        let gap = Model::gap(&config.pace, *mean_length, size, &mut sender.chance);
+        let gap = Model::gap(&config.pace, *mean_length, size, &mut sender.stream);
         sender.due = if config.pace == Pace::LineRate { cx.now() } else { sender.due + gap };
         let more = sender.due <= cx.now();
         if !more {
@@ -190,7 +190,7 @@ impl Endpoint for Model {
     }
 
     fn at_sender(&mut self, _packet: &Packet, _cx: &mut impl Host) {
-        unreachable!("nobody answers a datagram");
+        unreachable!("a datagram has no answer");
     }
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {

@@ -6,6 +6,7 @@
 //! datagram transport is the shortest example.
 
 pub mod ack;
+pub mod backoff;
 pub mod delivery;
 pub mod entropy;
 pub mod frame;
@@ -231,8 +232,8 @@ pub trait Settings {
 
     /// Where packets have random lengths: their bytes on the wire, one after the other, for a flow of that size with that
     /// stream for its packets; to compute its ideal completion time.
-    fn packets(&self, size: u64, chance: Stream) -> Option<Box<dyn Iterator<Item = u64> + '_>> {
-        let _ = (size, chance);
+    fn packets(&self, size: u64, stream: Stream) -> Option<Box<dyn Iterator<Item = u64> + '_>> {
+        let _ = (size, stream);
         None
     }
 

@@ -133,7 +133,7 @@ pub struct Opening {
     /// The rate of that port.
     pub rate: Rate,
     /// A random stream of the endpoint's own.
-    pub chance: Stream,
+    pub stream: Stream,
 }
 
 /// A data packet to send.
@@ -300,12 +300,12 @@ impl Model {
         (At { id, flow: conn.flow, sends }, usize::from(conn.config))
     }
 
-    fn open(&mut self, id: ConnId, sends: bool, due: Time, chance: Stream, cx: &mut impl Host) {
+    fn open(&mut self, id: ConnId, sends: bool, due: Time, stream: Stream, cx: &mut impl Host) {
         let ends = if sends { &mut self.senders } else { &mut self.receivers };
         *ends.open(id, cx) = Timers::default();
         let Conn { src, dst, size, priority, start, .. } = *cx.conn(id);
         let (port, now) = (cx.port(id), cx.now());
-        let opening = Opening { src, dst, size, priority, start, due, port, rate: cx.rate(port), chance };
+        let opening = Opening { src, dst, size, priority, start, due, port, rate: cx.rate(port), stream };
         let (at, config) = Model::place(id, sends, cx);
         self.call(config, cx, |own, decisions| own.open(at, opening, now, decisions));
     }
@@ -314,14 +314,14 @@ impl Model {
 impl Endpoint for Model {
     #[inline(never)]
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
-        let chance = start.packet_stream(cx);
-        self.open(id, true, start.due, chance, cx);
+        let stream = start.packet_stream(cx);
+        self.open(id, true, start.due, stream, cx);
     }
 
     #[inline(never)]
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-        let chance = cx.flow_stream(Purpose::PullTurns, cx.conn(id).key);
-        self.open(id, false, Time::NEVER, chance, cx);
+        let stream = cx.flow_stream(Purpose::PullTurns, cx.conn(id).key);
+        self.open(id, false, Time::NEVER, stream, cx);
     }
 
     #[inline(never)]

@@ -64,7 +64,7 @@ impl Scheme for Sender {
         self.rtt.sample(flow.rtt.unwrap_or(Time::ZERO));
         let rate = record.0[word::RATE].min(flow.line.0);
         // The authors' code sends a packet without payload (REF) each round trip if packets of data are further apart.
-        Granted { rate, again: flow.patience(rate) }
+        Granted { rate, again: flow.timeout(rate) }
     }
 }
 

@@ -15,8 +15,8 @@ pub mod statistics;
 
 use flowyard_sim::Checked;
 use flowyard_sim::engine::contract::observer::Observer;
-use flowyard_sim::engine::data::finished::ControlCounts;
 use flowyard_sim::engine::data::finished::Status;
+use flowyard_sim::engine::data::finished::{ControlCounts, ReorderCounts};
 use flowyard_sim::engine::data::plan::Agenda;
 use flowyard_sim::engine::parted::executor::Executor;
 use flowyard_sim::problem::Problems;
@@ -137,6 +137,7 @@ pub struct Counts {
     pub unfinished_flows: u64,
     pub abandoned_flows: u64,
     pub control: Option<ControlCounts>,
+    pub reordering: Option<ReorderCounts>,
 }
 
 impl Run {
@@ -161,6 +162,7 @@ impl Run {
             unfinished_flows: counters.unfinished_flows,
             abandoned_flows: counters.abandoned_flows,
             control: counters.control,
+            reordering: counters.reordering,
         }
     }
 

@@ -27,7 +27,7 @@ pub trait Taste {
 /// Values by a schema: small ones mostly, the ends of what is allowed now and then.
 pub struct Draw<'a> {
     root: &'a Value,
-    chance: Stream,
+    stream: Stream,
     depth: u32,
     /// Values of moderate size, for scenarios that are to be run; without one, the ends of ranges are drawn as well.
     taste: Option<&'a dyn Taste>,
@@ -41,8 +41,8 @@ pub struct Draw<'a> {
 impl<'a> Draw<'a> {
     /// From a schema of a whole document, with a random stream from a seed.
     pub fn new(root: &'a Value, seed: u64) -> Draw<'a> {
-        let chance = Stream::new(seed, 0, Purpose::Faults, 0);
-        Draw { root, chance, depth: 0, taste: None, definition: "", field: None, preferred: Vec::new() }
+        let stream = Stream::new(seed, 0, Purpose::Faults, 0);
+        Draw { root, stream, depth: 0, taste: None, definition: "", field: None, preferred: Vec::new() }
     }
 
     /// The same, by that taste.
@@ -52,7 +52,7 @@ impl<'a> Draw<'a> {
 
     /// A number below that one.
     pub fn below(&mut self, n: usize) -> usize {
-        self.chance.below(n as u64) as usize
+        self.stream.below(n as u64) as usize
     }
 
     /// One of the items, of which there is one at least.
@@ -121,10 +121,10 @@ impl<'a> Draw<'a> {
         let (low, high) = (end("minimum", 0), end("maximum", u64::from(u32::MAX)));
         let step = end("multipleOf", 1);
         let any = match self.below(20) {
-            0..2 if self.taste.is_some() => low + self.chance.below(40).min(high - low),
+            0..2 if self.taste.is_some() => low + self.stream.below(40).min(high - low),
             0 => high,
-            1 => low + self.chance.below(high.saturating_sub(low).saturating_add(1).max(1)),
-            _ => low + self.chance.below(9).min(high - low),
+            1 => low + self.stream.below(high.saturating_sub(low).saturating_add(1).max(1)),
+            _ => low + self.stream.below(9).min(high - low),
         };
         json!(any - any % step)
     }
@@ -137,8 +137,8 @@ impl<'a> Draw<'a> {
         match self.below(10) {
             0 => json!(low),
             1 if self.taste.is_none() => json!(high),
-            2 => json!(low + (high - low) * self.chance.unit()),
-            _ => json!((low + self.chance.unit() * 2.0).min(high)),
+            2 => json!(low + (high - low) * self.stream.unit()),
+            _ => json!((low + self.stream.unit() * 2.0).min(high)),
         }
     }
 
@@ -146,7 +146,7 @@ impl<'a> Draw<'a> {
         let length = |key: &str| schema.get(key).and_then(Value::as_u64);
         let low = length("minItems").unwrap_or(0);
         let high = length("maxItems").unwrap_or(low + 3).min(low + 3);
-        let count = low + self.chance.below(high - low + 1);
+        let count = low + self.stream.below(high - low + 1);
         let first = schema.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let items =
             |index: u64| first.get(index as usize).or(schema.get("items").filter(|items| items.is_object()));
@@ -187,15 +187,15 @@ impl<'a> Draw<'a> {
             0 if self.taste.is_none() => low,
             1 if self.taste.is_none() => high,
             _ if self.taste.is_some() => self.round(scale),
-            2 => low.saturating_add(self.chance.below(20)),
-            _ => low.saturating_add(self.chance.below(100 * scale)),
+            2 => low.saturating_add(self.stream.below(20)),
+            _ => low.saturating_add(self.stream.below(100 * scale)),
         };
         json!(print(Q::new(value.clamp(low, high))))
     }
 
     /// A round number times a power of ten up to a hundred times the scale, so that times, sizes and rates of a run meet.
     fn round(&mut self, scale: u64) -> u64 {
-        let zeros = self.chance.below(4);
+        let zeros = self.stream.below(4);
         let whole = *self.one_of(&[1, 2, 3, 5, 10, 15, 40, 99]) * scale * 10 / 10u64.pow(zeros as u32);
         whole.max(1)
     }

@@ -3,7 +3,7 @@
 use flowyard_sim::engine::parted::executor::InTurn;
 use flowyard_sim::threads::Threads;
 
-use crate::common::{in_parts, run, run_scenario, run_with, same, scenario};
+use crate::common::{Run, in_parts, run, run_scenario, run_with, same, scenario};
 use flowyard_sim::engine::data::plan::Agenda;
 
 /// A scenario has the same results in both modes of ports and in several parts.
@@ -100,12 +100,12 @@ fn cells_have_weights() {
     assert!(first.abs_diff(683) <= 2 && first + second == 1200, "{first} and {second}");
 }
 
-/// Packets of a flow that come 20 us later by one of two spines than by the other; how many are out of order.
-fn overtaken(gap: &str) -> u64 {
-    let text = format!(
+/// A flow of 2000 datagrams, or by TCP of as many bytes, over two spines, one of which takes 20 us longer.
+fn by_two_ways(transport: &str, balancer: &str) -> Run {
+    let run = run(&format!(
         r#"
-        transport.datagram = {{ pace.poisson = "600Mbps" }}
-        routing.balancer.letflow.gap = "{gap}"
+        transport.{transport}
+        routing.balancer.{balancer}
         [topology.explicit]
         hosts = ["client", "server"]
         switches = [{{ name = "left" }}, {{ name = "right" }}, {{ name = "near" }}, {{ name = "far" }}]
@@ -122,11 +122,49 @@ fn overtaken(gap: &str) -> u64 {
         matrix.pairs = [[0, 1]]
         sizes.fixed = "2944KB"
         "#
-    );
-    let run = run(&text);
+    ));
     let [near, far] = ["near", "far"].map(|spine| run.link("left", spine, "packets"));
     assert!(near.min(far) > 100, "{near} and {far}");
-    run.flow("reordered")
+    run
+}
+
+/// Of datagrams that come 20 us apart on average those that are out of order.
+fn overtaken(gap: &str) -> u64 {
+    by_two_ways("datagram.pace.poisson = \"600Mbps\"", &format!("letflow.gap = \"{gap}\"")).flow("reordered")
+}
+
+/// By hand: of two datagrams, sent 10 us apart, the first one takes 20 us longer and comes 10 us after the second one, which waits so
+/// long if the host's timeout lets it: all 2000 come in order. With a nanosecond less each second one goes on before: as without
+/// a buffer 1000 come late, or 999 where the last of all is one of these.
+#[test]
+fn a_host_restores_the_order() {
+    let run = |timeout: &str| {
+        let pace = "datagram.pace.rate = \"1200Mbps\"";
+        let run = by_two_ways(pace, &format!("drb = {{ {timeout} }}"));
+        (run.flow("reordered"), run.0.summary.counters.reordering)
+    };
+    let (late, counts) = run("");
+    assert!((999..=1000).contains(&late) && counts.is_none(), "{late}, {counts:?}");
+    for (wait_ns, in_order) in [(10_000, true), (9_999, false)] {
+        let (late, counts) = run(&format!("reorder_timeout = \"{wait_ns}ns\""));
+        let counts = counts.expect("a buffer counts");
+        assert!((999..=1000).contains(&counts.held), "{counts:?}");
+        assert_eq!((counts.packets_max, counts.bytes_max), (1, 1500));
+        assert_eq!((counts.wait_ps, counts.wait_max_ps), (1000 * wait_ns * counts.held, 1000 * wait_ns));
+        assert!(if in_order { late == 0 } else { (999..=1000).contains(&late) }, "{late}");
+    }
+}
+
+/// TCP takes cells that overtake each other for losses, of which there are none. A host that puts them in order spares it all
+/// retransmissions, and no byte is retransmitted because of a wait either.
+#[test]
+fn tcp_sees_cells_in_order() {
+    let retransmitted = |fields: &str| {
+        let run = by_two_ways("tcp = {}", &format!("presto = {{ cell = \"15KB\" {fields} }}"));
+        (run.flow("reordered") > 0, run.flow("retransmissions") > 0)
+    };
+    assert_eq!(retransmitted(""), (true, true));
+    assert_eq!(retransmitted(", reorder_timeout = \"50us\""), (false, false));
 }
 
 /// LIT-LB-ORDER: no packet overtakes another if the gap is as long as the difference of delays; packets come 20 us apart on
@@ -188,6 +226,8 @@ fn state_at_switches_is_the_same_in_parts() {
         ("{ flare = { gap = \"20us\", shares = \"rate\" } }", [TREE, BCUBE]),
         ("{ drb = { weights = \"capacity\" } }", [TREE, BCUBE]),
         ("{ presto = { cell = \"6KB\", order = \"reversed\" } }", [TREE, LEAVES]),
+        ("{ presto = { cell = \"6KB\", reorder_timeout = \"50us\" } }", [TREE, LEAVES]),
+        ("{ drb = { reorder_timeout = \"20us\" } }", [TREE, BCUBE]),
         ("\"spain\"", [TREE, BCUBE]),
         ("{ mod-k = { by = \"lid\" } }", [TREE, LEAVES]),
         ("\"weighted\"", [TREE, BCUBE]),

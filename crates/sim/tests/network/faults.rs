@@ -206,7 +206,7 @@ fn routes_avoid_what_is_down() {
     // Down later: half of the packets that begin between fault and detection are lost, and none that begin after.
     let run = between_pods(&(cable("1ms", "") + "detection_delay = \"600us\""));
     let lost = run.flow("lost");
-    assert!((10..=45).contains(&lost), "{lost} of about 50 packets, each with a chance of a half");
+    assert!((10..=45).contains(&lost), "{lost} of about 50 packets, each with a stream of a half");
     assert_eq!(run.link(dead[0], dead[1], "lost"), lost);
     let used = run.link(dead[0], dead[1], "packets");
     // 1.6 ms of 4.8 ms, half of the packets.

@@ -2,7 +2,7 @@
 
 use flowyard_sim::controller::rates::flowtune::{Allocator, Flowtune, RateNormaliser};
 
-use super::chance;
+use super::stream;
 
 /// Without headroom, so that closed forms are of whole links.
 fn whole() -> Flowtune {
@@ -64,7 +64,7 @@ fn parking_lot() {
 /// link's capacity if that is less (Karush, Kuhn and Tucker: utilities are concave).
 #[test]
 fn random_networks_converge_to_an_optimum() {
-    let mut draws = chance(21);
+    let mut draws = stream(21);
     for _ in 0..200 {
         let links = 2 + draws.below(6) as usize;
         let capacities: Vec<f64> =
@@ -101,7 +101,7 @@ fn random_networks_converge_to_an_optimum() {
 /// Flows come and go: whatever the prices, normalised rates fit; and by the uniform one, some link is full.
 #[test]
 fn normalised_rates_always_fit() {
-    let mut draws = chance(22);
+    let mut draws = stream(22);
     for normaliser in [RateNormaliser::PerFlow, RateNormaliser::Uniform] {
         let capacities = [1.0, 1.0, 0.5, 2.0, 1.0];
         let mut allocator = Allocator::new(Flowtune { normaliser, ..whole() }, &capacities);

@@ -7,7 +7,7 @@ use flowyard_sim::controller::rates::max_min::WaterFilling;
 use flowyard_sim::controller::rates::paths::Paths;
 use flowyard_sim::random::Stream;
 
-use super::chance;
+use super::stream;
 
 fn flow(source: u32, destination: u32) -> Flow {
     Flow { source, destination, demand: 0.0 }
@@ -29,7 +29,7 @@ fn demands_of_the_example() {
 /// Natural demands are max-min fair on the hosts' links.
 #[test]
 fn demands_are_max_min_fair() {
-    let mut draws = chance(31);
+    let mut draws = stream(31);
     let mut filling = WaterFilling::default();
     for _ in 0..500 {
         let hosts = 2 + draws.below(12) as usize;
@@ -84,7 +84,7 @@ impl Net {
 /// Each flow takes the first path with room, one without has none, and no link holds more than it can.
 #[test]
 fn first_fit_takes_the_first_path_with_room() {
-    let mut draws = chance(32);
+    let mut draws = stream(32);
     let net = Net { pods: 3, cores: 3 };
     let mut stayed = 0;
     for _ in 0..200 {
@@ -138,7 +138,7 @@ fn orders(cores: &mut Vec<u32>, from: usize, all: &mut BTreeSet<Vec<u32>>) {
 
 #[test]
 fn annealing_finds_the_least_energy() {
-    let mut draws = chance(33);
+    let mut draws = stream(33);
     for (pods, cores) in [(2, 2), (3, 2), (3, 3)] {
         let net = Net { pods, cores };
         let places: Vec<HostPlace> =

@@ -10,6 +10,6 @@ mod sinkhorn;
 use flowyard_sim::random::{Purpose, Stream};
 
 /// Random numbers of a test's own.
-fn chance(number: u64) -> Stream {
+fn stream(number: u64) -> Stream {
     Stream::new(number, 0, Purpose::Ties, 0)
 }

@@ -4,7 +4,7 @@ use flowyard_sim::controller::rates::matrix::{Entry, Offered, Procedure};
 use flowyard_sim::controller::rates::max_min::{FairRates, MaxMin, WaterFilling};
 use flowyard_sim::controller::rates::paths::Paths;
 
-use super::chance;
+use super::stream;
 
 fn paths(all: &[&[u32]]) -> Paths {
     let mut paths = Paths::default();
@@ -59,7 +59,7 @@ fn a_line_of_links() {
 
 #[test]
 fn random_networks() {
-    let mut draws = chance(11);
+    let mut draws = stream(11);
     let mut filling = WaterFilling::default();
     for _ in 0..300 {
         let links = 1 + draws.below(8) as usize;
@@ -81,7 +81,7 @@ fn random_networks() {
 /// Entries come and go; rates are those of the whole matrix, with and without the caps.
 #[test]
 fn matrix_by_parts_equals_the_whole() {
-    let mut draws = chance(12);
+    let mut draws = stream(12);
     for round in 0..60 {
         let config = MaxMin { cap_by_offered: round % 2 == 0, ..MaxMin::default() };
         let hosts = 2 + draws.below(10) as usize;

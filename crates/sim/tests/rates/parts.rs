@@ -6,7 +6,7 @@ use flowyard_sim::controller::rates::matrix::{Entry, Offered, Part};
 use flowyard_sim::random::Stream;
 use proptest::prelude::*;
 
-use super::chance;
+use super::stream;
 
 type Entries = BTreeSet<(u16, u16)>;
 
@@ -78,7 +78,7 @@ proptest! {
     /// and with several, on matrices of many small parts and of a large one.
     #[test]
     fn changed_parts_are_those_of_a_flood(seed in any::<u64>(), hosts in 2usize..30, degree in 0.3f64..3.0, changes in 1u64..6) {
-        check(hosts, degree, changes, &mut chance(seed));
+        check(hosts, degree, changes, &mut stream(seed));
     }
 }
 

@@ -6,12 +6,12 @@ use flowyard_sim::controller::rates::sinkhorn::{Normaliser, Scaling, Sinkhorn};
 use flowyard_sim::random::Stream;
 use proptest::prelude::*;
 
-use super::{chance, matching};
+use super::{matching, stream};
 
 /// A matrix from (source, destination, offered rate), with priority 1 and a drawn order.
 fn matrix(hosts: usize, entries: &[(u16, u16, f64)]) -> Offered {
     let mut offered = Offered::new(hosts);
-    let mut draws = chance(7);
+    let mut draws = stream(7);
     for &(source, destination, rate) in entries {
         insert(&mut offered, source, destination, rate, 1.0, &mut draws);
     }
@@ -189,7 +189,7 @@ proptest! {
     fn updates_by_parts_equal_the_whole(
         config in configs(), hosts in 2usize..24, even in any::<bool>(), density in 0.02..0.5f64, seed in any::<u64>(),
     ) {
-        let mut draws = chance(seed);
+        let mut draws = stream(seed);
         let mut offered = random(hosts, density, even, &mut draws);
         let mut normaliser = Normaliser::new(config.clone(), hosts);
         for _ in 0..40 {
@@ -221,7 +221,7 @@ proptest! {
     /// SYN-P4, and after the fill no queue can be raised any more.
     #[test]
     fn no_sum_exceeds_one(config in configs(), hosts in 2usize..60, even in any::<bool>(), density in 0.01..1.0f64, seed in any::<u64>()) {
-        let mut offered = random(hosts, density, even, &mut chance(seed));
+        let mut offered = random(hosts, density, even, &mut stream(seed));
         normalise(&config, hosts, &mut offered);
         let (rows, columns) = sums(&offered, hosts);
         for sum in rows.iter().chain(&columns) {
@@ -240,7 +240,7 @@ proptest! {
     #[test]
     fn guard_leaves_no_queue_without_a_rate(hosts in 2usize..40, density in 0.02..1.0f64, seed in any::<u64>()) {
         let config = Sinkhorn { guard: 0.01, ..Sinkhorn::default() };
-        let mut offered = random(hosts, density, true, &mut chance(seed));
+        let mut offered = random(hosts, density, true, &mut stream(seed));
         normalise(&config, hosts, &mut offered);
         let (rows, columns) = sums(&offered, hosts);
         for sum in rows.iter().chain(&columns) {
@@ -274,7 +274,7 @@ fn share_of_optimum(config: &Sinkhorn, offered: &mut Offered, hosts: usize) -> f
 /// SYN-P5 on 1000 random R of 8 to 120 hosts, 1 to 25 % dense, half of them of 0 and 1; what is reported is printed.
 #[test]
 fn sum_of_rates_is_near_the_optimum() {
-    let mut draws = chance(1);
+    let mut draws = stream(1);
     let (mut least, mut total) = ([1.0f64; 2], [0.0; 2]);
     for number in 0..1000 {
         let even = number % 2 == 0;
@@ -301,7 +301,7 @@ fn sum_of_rates_is_near_the_optimum() {
 /// under fixed sums, and doubling adds log 2 times the class's rate to what is maximised.
 #[test]
 fn priorities_raise_the_rate_of_their_class() {
-    let mut draws = chance(2);
+    let mut draws = stream(2);
     let config = Sinkhorn { rounds: 60, ..Sinkhorn::default() };
     for _ in 0..300 {
         let hosts = 3 + draws.below(10) as usize;
@@ -330,7 +330,7 @@ fn priorities_raise_the_rate_of_their_class() {
 /// the claim does not hold to the last digit: of 11,868 queues, on matrices that are 10 % or 25 % dense, four lose up to 2.6e-5.
 #[test]
 fn priority_raises_the_rate_of_one_queue() {
-    let mut draws = chance(3);
+    let mut draws = stream(3);
     for number in 0..1000 {
         let hosts = 4 + draws.below(20) as usize;
         let mut offered = positive(hosts, number % 2 == 0, &mut draws);
@@ -347,7 +347,7 @@ fn priority_raises_the_rate_of_one_queue() {
 /// SYN-P12: for a positive R, log(w / r) is a sum of a row's term and a column's.
 #[test]
 fn positive_matrix_has_a_scaling_of_rank_one() {
-    let mut draws = chance(4);
+    let mut draws = stream(4);
     for hosts in [2, 5, 20, 120] {
         let mut offered = positive(hosts, false, &mut draws);
         normalise(&Sinkhorn { rounds: 60, ..Sinkhorn::default() }, hosts, &mut offered);

@@ -120,7 +120,7 @@ fn what_a_receiver_makes_of_marks() {
     let says = |echo, echoes, marked, reduced| {
         let mut marks = Marks::new(echo);
         marks.echoes = echoes;
-        let change = marks.hear(marked, reduced);
+        let change = marks.on_segment(marked, reduced);
         (change.changes, change.echoes, change.at_once)
     };
     for (echo, at_once) in [(Echo::Exact, false), (Echo::ExactAtOnce, true)] {

@@ -80,6 +80,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
         *lost,
         *_control(result),
+        *_reordering(result),
         ("retransmissions, timeouts", f"{counters['retransmissions']:,}, {counters['timeouts']:,}"),
         ("packet-hops", f"{counters['packet_hops']:,} ({rate:.2f} M/s)"),
         *_threads(result),
@@ -140,6 +141,18 @@ def _control(result: "Result") -> list[tuple[str, str]]:
         decisions += f" of {_number(control['wall_s'] / control['acts'], 1e-6)} us"
     lost = f", {control['lost']:,} lost" if control.get("lost") else ""
     return [(name, f"{decisions}, {control['reports']:,} reports, {control['orders']:,} orders{lost}")]
+
+
+def _reordering(result: "Result") -> list[tuple[str, str]]:
+    """A line on packets that hosts or switches held to restore their order; none without such buffers."""
+    counts = result.summary["counters"].get("reordering")
+    if counts is None:
+        return []
+    held = f"{counts['held']:,} packets held"
+    if counts["held"]:
+        most = f"{counts['packets_max']:,} of a flow ({counts['bytes_max']:,} B)"
+        held += f", at most {most} at a time and for {_number(counts['wait_max_ps'], 1e6)} us"
+    return [("reordering", held)]
 
 
 def _threads(result: "Result") -> list[tuple[str, str]]:

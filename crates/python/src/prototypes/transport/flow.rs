@@ -157,7 +157,7 @@ pub struct Flow {
     /// The rate of the host's link at the start, in bit/s.
     #[pyo3(get)]
     rate_bps: u64,
-    chance: Stream,
+    stream: Stream,
     /// Packets that were sent, or delivered.
     record: Ranges,
     /// The receiving endpoint, of a sender.
@@ -350,13 +350,13 @@ impl Flow {
 
     /// A random number from 0 to 1 (less than 1) from this endpoint's own stream, which the scenario's seed sets.
     fn random(&mut self) -> f64 {
-        self.chance.unit()
+        self.stream.unit()
     }
 }
 
 impl Flow {
     pub(super) fn new(at: At, opening: &Opening, config: &PythonTransport, host: Py<Host>) -> Flow {
-        let Opening { src, dst, size, priority, start, due, rate, port, chance } = *opening;
+        let Opening { src, dst, size, priority, start, due, rate, port, stream } = *opening;
         Flow {
             at,
             port,
@@ -371,7 +371,7 @@ impl Flow {
             start_ps: start.0,
             deadline_ps: (due != Time::NEVER).then_some(due.0),
             rate_bps: rate.0,
-            chance,
+            stream,
             record: Ranges::default(),
             peer: None,
             finished_ps: None,

@@ -127,7 +127,7 @@ impl Model {
     }
 
     /// How long a flow may be silent.
-    fn silence(&self) -> Time {
+    fn expiry(&self) -> Time {
         Time((self.silent_intervals * self.interval.0 as f64) as u64)
     }
 
@@ -182,7 +182,7 @@ impl PortAgent for Model {
         let (waiting, before) = (cx.waiting_bytes(), self.capacity);
         let bits = |bytes: u64| bytes as f64 * 8.0;
         self.adapt(length, bits(sent), bits(waiting), kbits(cx.rate()));
-        self.sums.forget(Time(cx.now.0.saturating_sub(self.silence().0)));
+        self.sums.forget(Time(cx.now.0.saturating_sub(self.expiry().0)));
         // Without state, nothing changes any more: the next request begins the next interval.
         let rests = sent == 0 && waiting == 0 && self.capacity == before && !self.sums.remembers_any();
         self.sent = cx.sent_bytes();
@@ -199,7 +199,7 @@ impl PortAgent for Model {
     fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
         // Flows are forgotten when an interval ends.
         let looked = self.intervals.begun().unwrap_or(now);
-        self.sums.audit(Time(looked.0.saturating_sub(self.silence().0)), is_open, found);
+        self.sums.audit(Time(looked.0.saturating_sub(self.expiry().0)), is_open, found);
     }
 
     fn audit_idle(&self, found: &mut dyn FnMut(String)) {
@@ -335,15 +335,15 @@ mod tests {
             for (place, allocation) in [Allocation::Greedy, Allocation::Capped].into_iter().enumerate() {
                 let state = [PortState::Counters, PortState::Flows][seed as usize % 2];
                 let mut port = with(allocation, state);
-                let mut chance = Stream::new(seed, 0, Purpose::Agent, 0);
+                let mut stream = Stream::new(seed, 0, Purpose::Agent, 0);
                 let mut askers: Vec<Asker> = (0..12).map(Asker::new).collect();
                 for _ in 0..2000 {
-                    let asker = &mut askers[chance.below(12) as usize];
-                    if asker.open && chance.below(8) == 0 {
+                    let asker = &mut askers[stream.below(12) as usize];
+                    if asker.open && stream.below(8) == 0 {
                         asker.end(&mut port);
                         continue;
                     }
-                    let desired = if chance.coin() { 0 } else { chance.below(400_000) as i64 };
+                    let desired = if stream.coin() { 0 } else { stream.below(400_000) as i64 };
                     let above_before = port.sums.allocated - C;
                     asker.ask(&mut port, desired);
                     let open = || askers.iter().filter(|asker| asker.open);
@@ -408,9 +408,9 @@ mod tests {
         assert_eq!(port.grant(asks(1, 3, 600_000)), 600_000 + 100_000 / 2);
         assert_eq!(port.grant(asks(3, 600, 100_000)), 100_000);
         assert_eq!(sums(&port), (3, 750_000, C));
-        port.sums.forget(Time::from_us(1202) - port.silence());
+        port.sums.forget(Time::from_us(1202) - port.expiry());
         assert_eq!(sums(&port), (3, 750_000, C), "1200 us since the second one asked");
-        port.sums.forget(Time::from_us(1204) - port.silence());
+        port.sums.forget(Time::from_us(1204) - port.expiry());
         assert_eq!(sums(&port), (1, 100_000, 100_000));
         assert_eq!(port.grant(asks(2, 1300, 300_000)), 300_000 + 600_000 / 2);
     }

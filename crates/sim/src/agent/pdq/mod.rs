@@ -238,7 +238,7 @@ fn rounds(number: f64, rtt: u64) -> Time {
 
 impl Model {
     /// The interval, of a flow whose own round trip may be longer.
-    fn patience(&self, rtt: u64) -> Time {
+    fn expiry(&self, rtt: u64) -> Time {
         if rtt <= self.rtt { self.interval } else { rounds(self.interval_rtts, rtt) }
     }
 
@@ -249,7 +249,7 @@ impl Model {
             due: Time(words[word::DUE]),
             left: words[word::LEFT],
             rtt: words[word::RTT],
-            expires: cx.now.saturating_add(self.patience(words[word::RTT])),
+            expires: cx.now.saturating_add(self.expiry(words[word::RTT])),
             rate: 0,
             given: 0,
             paused_by: NO_PORT,
@@ -344,7 +344,7 @@ impl PortAgent for Model {
         let behind = match place {
             Some(place) => place as f64,
             None if paused_by == me => {
-                self.list.len() as f64 + cx.chance.unit() * self.outside.number(self.interval)
+                self.list.len() as f64 + cx.stream.unit() * self.outside.number(self.interval)
             }
             None => return,
         };
@@ -355,7 +355,7 @@ impl PortAgent for Model {
             // Its next packet is due after a round trip if it sends, if only a request; after so many if it
             // is paused.
             let next = Time((probe.max(1.0) * entry.rtt.max(self.rtt) as f64) as u64);
-            let expires = cx.now.saturating_add(next).saturating_add(self.patience(entry.rtt));
+            let expires = cx.now.saturating_add(next).saturating_add(self.expiry(entry.rtt));
             let entry = self.list.entry_mut(place);
             entry.paused_by = paused_by;
             entry.rate = words[word::RATE];

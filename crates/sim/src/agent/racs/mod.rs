@@ -170,7 +170,7 @@ impl Model {
     }
 
     /// A flow whose requests are so far apart is silent after this time.
-    fn silence(&self, spacing: Time) -> Time {
+    fn expiry(&self, spacing: Time) -> Time {
         let longest = self.rtt.max(self.interval).max(spacing);
         Time((self.silent_rtts * longest.0 as f64) as u64)
     }
@@ -189,7 +189,7 @@ impl PortAgent for Model {
             return self.flows.remove(cx.flow);
         }
         if !kind::asks(packet.header.kind) {
-            return self.flows.hear(cx.flow, cx.now.saturating_add(self.silence(self.wait)));
+            return self.flows.renew(cx.flow, cx.now.saturating_add(self.expiry(self.wait)));
         }
         if self.intervals.rests() {
             self.intervals.begin(self.interval, cx);
@@ -203,7 +203,7 @@ impl PortAgent for Model {
         }
         let weight = weight(f64::from_bits(words[word::LEFT]), self.exponent);
         let spacing = Time(words[word::SPACING]).max(self.wait);
-        let expires = cx.now.saturating_add(self.silence(spacing));
+        let expires = cx.now.saturating_add(self.expiry(spacing));
         let share = self.flows.note(cx.flow, Claim { weight, expires });
         words[word::RATE] = words[word::RATE].min((self.capacity * share) as u64);
         let all = cx.transmission(self.flows.len() as u64 * words[word::SIZE]);
@@ -216,7 +216,7 @@ impl PortAgent for Model {
         let arrived = cx.arrived_bytes();
         let traffic = (arrived - self.arrived) as f64 * 8.0 / length;
         // To look at each flow once while it could fall silent costs a packet nothing that grows with their number.
-        if cx.now >= self.forgot.saturating_add(self.silence(self.wait)) {
+        if cx.now >= self.forgot.saturating_add(self.expiry(self.wait)) {
             self.flows.forget(cx.now);
             self.forgot = cx.now;
         }

@@ -54,7 +54,7 @@ impl Weights {
     }
 
     /// A packet of a flow arrives that carries no weight.
-    pub fn hear(&mut self, flow: FlowId, expires: Time) {
+    pub fn renew(&mut self, flow: FlowId, expires: Time) {
         if let Some(claim) = self.flows.get(flow) {
             claim.expires = claim.expires.max(expires);
         }

@@ -9,19 +9,18 @@ mod fields;
 mod receiver;
 mod sender;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::fields::{Fields, Kind, clock};
-use self::receiver::{Came, Step, Waits};
+use self::receiver::{Came, Held, Step, Waits};
 use self::sender::Timing;
 use super::Settings;
 use super::leaves::{self, Leaves};
+use super::wakes::Wakes;
 use crate::engine::contract::packet::reverse_label;
-use crate::engine::contract::path::{Acts, Choose, Hop, Passing, Tag, Verdict};
+use crate::engine::contract::path::{Acts, Choose, Hop, Passing, ReorderCounts, Tag, Verdict};
 use crate::ids::{LinkId, NodeId, PacketId};
 use crate::problem::Problem;
 use crate::random::{Purpose, Stream, mix, share};
@@ -105,15 +104,6 @@ impl Way {
     }
 }
 
-/// Flows of a port that wait to go on.
-#[derive(Clone, Debug, Default)]
-struct Port {
-    /// By time: the flow.
-    due: BTreeSet<(Time, u32)>,
-    /// Times at which the switch is to be woken.
-    wakes: BTreeSet<Time>,
-}
-
 /// The flows of a leaf.
 #[derive(Clone, Debug)]
 struct Leaf {
@@ -135,7 +125,9 @@ pub struct Model {
     ways: Vec<Vec<Way>>,
     /// By leaf, other leaf and uplink: the path is not chosen until then.
     paused: Vec<Time>,
-    ports: BTreeMap<LinkId, Port>,
+    /// Flows that wait to go on: the leaf and the label.
+    wakes: Wakes<(usize, u32)>,
+    counts: ReorderCounts,
     salts: Vec<u64>,
 }
 
@@ -155,7 +147,8 @@ impl Model {
             flows: (0..leaves.count).map(leaf).collect(),
             ways: vec![Vec::new(); pairs],
             paused: vec![Time::ZERO; pairs * leaves.width],
-            ports: BTreeMap::new(),
+            wakes: Wakes::default(),
+            counts: ReorderCounts::default(),
             salts: (0..fabric.nodes.len())
                 .map(|node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits())
                 .collect(),
@@ -213,7 +206,7 @@ impl Model {
         now: Time,
         acts: &mut Acts,
     ) -> Verdict {
-        let Model { config, flows, ports, .. } = self;
+        let Model { config, flows, wakes, counts, .. } = self;
         let reply = |kind, from: usize| {
             let fields = Fields::of_switch(kind, fields.epoch, fields.uplink, from as u32);
             (config.reply_bytes.0 as u32, fields.pack())
@@ -239,18 +232,14 @@ impl Model {
         let step = flow.on_packet(Came { kind, epoch, moved, sent, tail }, now, waits);
         let next = passing.passage.next;
         match step {
-            Step::PassAfterHeld => acts.released.extend(flow.held.drain(..)),
-            Step::Hold => flow.held.push_back((passing.packet, next)),
+            Step::PassAfterHeld => flow.release(now, counts, &mut acts.released),
+            Step::Hold => {
+                let Passing { packet, passage, .. } = passing;
+                flow.keep(Held { packet, next, size: passage.size, arrived: now }, counts);
+            }
             Step::Pass => {}
         }
-        if flow.flush_at != before {
-            let port = ports.entry(next).or_default();
-            port.due.remove(&(before, passing.label));
-            if flow.flush_at > now {
-                port.due.insert((flow.flush_at, passing.label));
-                port.ask(next, flow.flush_at, acts);
-            }
-        }
+        wakes.put_off((next, (leaf, passing.label)), before, flow.flush_at, now, acts);
         if step == Step::Hold { Verdict::Hold } else { Verdict::Pass(next) }
     }
 
@@ -268,16 +257,6 @@ impl Model {
                     flow.on_reply(fields.epoch, to_tail, now);
                 }
             }
-        }
-    }
-}
-
-impl Port {
-    /// The switch is to be woken by then.
-    fn ask(&mut self, link: LinkId, time: Time, acts: &mut Acts) {
-        if self.wakes.first().is_none_or(|first| *first > time) {
-            self.wakes.insert(time);
-            acts.wakes.push((link, time));
         }
     }
 }
@@ -312,25 +291,23 @@ impl Choose for Model {
     }
 
     fn wake(&mut self, port: LinkId, now: Time, acts: &mut Acts) {
-        let Model { ports, flows, .. } = self;
-        let own = ports.get_mut(&port).expect("a port that has asked");
-        own.wakes.remove(&now);
-        while let Some(&(time, label)) = own.due.first().filter(|(time, _)| *time <= now) {
-            own.due.remove(&(time, label));
-            // A port belongs to one leaf.
-            let flow = flows.iter_mut().find_map(|leaf| leaf.received.get_mut(&label));
+        let Model { wakes, flows, counts, .. } = self;
+        for (time, (leaf, label)) in wakes.come(port, now, acts) {
+            let flow = flows[leaf].received.get_mut(&label);
             if let Some(flow) = flow.filter(|flow| flow.flush_at == time) {
-                acts.released.extend(flow.flush());
+                flow.flush();
+                flow.release(now, counts, &mut acts.released);
             }
-        }
-        if let Some(&(time, _)) = own.due.first() {
-            own.ask(port, time, acts);
         }
     }
 
     fn held(&self, found: &mut dyn FnMut(PacketId)) {
         let flows = self.flows.iter().flat_map(|leaf| leaf.received.values());
-        flows.flat_map(|flow| &flow.held).for_each(|(packet, _)| found(*packet));
+        flows.flat_map(|flow| &flow.held).for_each(|held| found(held.packet));
+    }
+
+    fn reordering(&self) -> Option<ReorderCounts> {
+        Some(self.counts)
     }
 
     fn routes_change(&mut self, routes: &Routes, fabric: &Fabric, rate: &dyn Fn(LinkId) -> Rate) {

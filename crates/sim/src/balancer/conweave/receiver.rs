@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use super::fields::{EPOCHS, Kind, ns_between};
+use crate::engine::contract::path::ReorderCounts;
 use crate::ids::{LinkId, PacketId};
 use crate::units::Time;
 
@@ -32,15 +33,27 @@ pub struct Waits {
     pub idle: Time,
 }
 
+/// A packet that is held back.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    pub packet: PacketId,
+    /// The link by which it goes on.
+    pub next: LinkId,
+    /// Bytes on the wire.
+    pub size: u32,
+    pub arrived: Time,
+}
+
 /// A flow at the switch of its receiver.
 #[derive(Clone, Debug, Default)]
 pub struct Flow {
     epoch: u8,
     /// Whether the tail of the epoch has passed, or is taken to be lost.
     moved: bool,
-    /// Whether packets are held back, and those that are, each with its next link.
+    /// Whether packets are held back, and those that are.
     reorders: bool,
-    pub held: VecDeque<(PacketId, LinkId)>,
+    pub held: VecDeque<Held>,
+    bytes: u64,
     /// When those that are held go on; in the past if none are.
     pub flush_at: Time,
     /// The last packet of phase 0: when it left the other switch and when it came.
@@ -63,7 +76,7 @@ pub enum Step {
 const BEHIND_TAIL: Time = Time::from_ns(1);
 
 impl Flow {
-    /// A packet of the flow has come. The caller adds one that is held back to `held`.
+    /// A packet of the flow has come. The caller keeps one that is held back: see [`Flow::keep`].
     pub fn on_packet(&mut self, came: Came, now: Time, waits: Waits) -> Step {
         let idle = self.last.replace(now).is_none_or(|last| last + waits.idle < now);
         let ahead = came.epoch.wrapping_sub(self.epoch) % EPOCHS;
@@ -107,10 +120,25 @@ impl Flow {
         self.flush_at = (expected + waits.extra).max(now + BEHIND_TAIL);
     }
 
-    /// The time has come: the packets that go on, in their order.
-    pub fn flush(&mut self) -> VecDeque<(PacketId, LinkId)> {
+    /// A packet is held back.
+    pub fn keep(&mut self, held: Held, counts: &mut ReorderCounts) {
+        self.held.push_back(held);
+        self.bytes += u64::from(held.size);
+        counts.hold(self.held.len(), self.bytes);
+    }
+
+    /// All that are held go on, in their order.
+    pub fn release(&mut self, now: Time, counts: &mut ReorderCounts, released: &mut Vec<(PacketId, LinkId)>) {
+        self.bytes = 0;
+        released.extend(self.held.drain(..).map(|Held { packet, next, arrived, .. }| {
+            counts.release(now - arrived);
+            (packet, next)
+        }));
+    }
+
+    /// The time has come: those that are held go on, and none is held of this epoch.
+    pub fn flush(&mut self) {
         (self.reorders, self.moved, self.flush_at) = (false, true, Time::ZERO);
-        std::mem::take(&mut self.held)
     }
 }
 
@@ -155,8 +183,17 @@ mod tests {
         assert_eq!(flow.on_packet(came(Kind::Data, 62, true, 6, 5), US(16), WAITS), Step::Pass);
         assert_eq!(flow.on_packet(came(Kind::Data, 63, true, 20, 19), US(25), WAITS), Step::Hold);
         assert_eq!(flow.flush_at, US(25 + 200 + 16));
-        flow.held.push_back((PacketId(3), LinkId(4)));
+        let mut counts = ReorderCounts::default();
+        let held = |id, arrived| Held { packet: PacketId(id), next: LinkId(4), size: 1000, arrived };
+        flow.keep(held(3, US(25)), &mut counts);
+        flow.keep(held(4, US(30)), &mut counts);
         assert_eq!(flow.on_packet(came(Kind::Init, 0, false, 30, 0), US(35), WAITS), Step::PassAfterHeld);
         assert_eq!(flow.on_packet(came(Kind::Data, 63, true, 21, 19), US(36), WAITS), Step::Pass);
+        let mut released = Vec::new();
+        flow.release(US(35), &mut counts, &mut released);
+        assert_eq!(released, [(PacketId(3), LinkId(4)), (PacketId(4), LinkId(4))]);
+        let (wait_ps, wait_max_ps) = (US(15).0, US(10).0);
+        let expected = ReorderCounts { held: 2, packets_max: 2, bytes_max: 2000, wait_ps, wait_max_ps };
+        assert_eq!(counts, expected);
     }
 }

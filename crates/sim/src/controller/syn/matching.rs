@@ -159,11 +159,11 @@ impl Order {
         for fresh in &self.fresh {
             let rank = fresh.rank();
             let before = waiting.iter().position(|entry| entry.rank() > rank).unwrap_or(waiting.len());
-            pass.meet(&waiting[..before]);
-            pass.meet(std::slice::from_ref(fresh));
+            pass.pair(&waiting[..before]);
+            pass.pair(std::slice::from_ref(fresh));
             waiting = &waiting[before..];
         }
-        pass.meet(waiting);
+        pass.pair(waiting);
         let (kept, all) = (pass.kept_count, pass.matched_count);
         self.kept.truncate(kept);
         matched.truncate(all);
@@ -185,7 +185,7 @@ struct Pass<'a> {
 impl Pass<'_> {
     /// Writes each queue to both lists, and then counts it in one of them: no processor foresees which hosts are free,
     /// and a branch that is guessed wrong costs more than all else here.
-    fn meet(&mut self, entries: &[Entry]) {
+    fn pair(&mut self, entries: &[Entry]) {
         for entry in entries {
             let source = &mut self.sources[entry.source as usize];
             let destination = &mut self.destinations[entry.destination as usize];
@@ -215,9 +215,9 @@ mod tests {
         Stream::new(5, 0, Purpose::Ties, entity)
     }
 
-    fn random_head(chance: &mut Stream) -> Head {
+    fn random_head(stream: &mut Stream) -> Head {
         // Few values, so that many are equal.
-        let mut value = || chance.below(20);
+        let mut value = || stream.below(20);
         let [arrived, since] = [value(), value()].map(Time);
         let (residual, granted) = (value(), value());
         Head { flow: 0, arrived, since, residual, granted: granted.checked_sub(1).map(Time) }
@@ -241,17 +241,17 @@ mod tests {
     fn agrees_with_sorting_anew() {
         for (case, units) in [(0, 1), (1, 1), (2, 1), (3, 1), (4, 2), (5, 3)] {
             let policy = POLICIES[case % POLICIES.len()];
-            let (hosts, mut chance) = (12, stream(100 + case as u64));
+            let (hosts, mut draws) = (12, stream(100 + case as u64));
             let mut order = Order::new(policy, hosts, units, stream(case as u64));
             let mut ties = stream(case as u64); // draws the same as the order
             let mut waiting: BTreeMap<u32, Entry> = BTreeMap::new();
             let (mut matched, mut sizes) = (Vec::new(), 0);
             for _ in 0..2_000 {
-                for _ in 0..chance.below(15) {
-                    let queue = chance.below((hosts * hosts) as u64) as u32;
+                for _ in 0..draws.below(15) {
+                    let queue = draws.below((hosts * hosts) as u64) as u32;
                     let (source, destination) = (queue / hosts as u32, queue % hosts as u32);
-                    let head = random_head(&mut chance);
-                    let listing = match (waiting.contains_key(&queue), chance.below(3)) {
+                    let head = random_head(&mut draws);
+                    let listing = match (waiting.contains_key(&queue), draws.below(3)) {
                         (false, _) => Listing::Enters(head),
                         (true, 0) => Listing::Same,
                         (true, 1) => Listing::Moves(head),

@@ -185,7 +185,7 @@ pub struct Model {
 }
 
 impl Model {
-    fn hear(&mut self, report: &Report) {
+    fn on_report(&mut self, report: &Report) {
         let queue = match *report {
             Report::Burst { queue, from, to, flow, bytes, packets, link_bytes, at, .. } => {
                 self.backlog.open_as(queue.0, from, to);
@@ -257,10 +257,10 @@ impl Controller for Model {
 
     fn act(&mut self, reports: &[Report], cx: &mut ControlContext) {
         if self.order.is_none() {
-            self.order = Some(Order::new(self.policy, self.hosts, 1, *cx.chance));
+            self.order = Some(Order::new(self.policy, self.hosts, 1, *cx.stream));
         }
         for report in reports {
-            self.hear(report);
+            self.on_report(report);
         }
         self.relist();
         let period = self.slot.0 * u64::from(self.batch);

@@ -36,13 +36,13 @@ pub(in crate::engine) fn audit_credits<M: Members>(
         for (class, behind) in behind.into_iter().enumerate().filter(|_| credit.is_limited()) {
             let (window, owed) =
                 (credit.window[class], parts[end(link)].control.credits.links[link].owed[class]);
-            let told = credits.told(LinkId(link as u32), class);
-            let whole = window.checked_add(behind + owed + told);
+            let in_frames = credits.in_frames(LinkId(link as u32), class);
+            let whole = window.checked_add(behind + owed + in_frames);
             if whole != Some(credit.given[class]) {
                 let given = credit.given[class];
                 wrong.push(format!(
                     "link {link}, class {class}: a credit of {given} bytes, but a window of {window}, {behind} on the \
-                     wire and behind it, {owed} owed, {told} in frames"
+                     wire and behind it, {owed} owed, {in_frames} in frames"
                 ));
             }
         }

@@ -74,7 +74,7 @@ pub struct AgentContext<'a> {
     /// The flow of the packet that passes; at ticks [`FlowId::NONE`].
     pub flow: FlowId,
     /// The agent's own random stream.
-    pub chance: &'a mut Stream,
+    pub stream: &'a mut Stream,
     pub(in crate::engine) port: &'a Port,
     /// None where the agent has not said that it reads them.
     pub(in crate::engine) bytes: Option<PortBytes>,
@@ -161,7 +161,7 @@ pub mod tests {
         pub arrived: u64,
         link: LinkId,
         port: Port,
-        chance: Stream,
+        stream: Stream,
         ticking: bool,
         calendar: Calendar,
     }
@@ -198,7 +198,7 @@ pub mod tests {
                 arrived: 0,
                 link: LinkId(number),
                 port: Port::new(&link(Rate(1_000_000_000)), 0),
-                chance: Stream::new(0, 0, Purpose::Queue, 0),
+                stream: Stream::new(0, 0, Purpose::Queue, 0),
                 ticking: false,
                 calendar: Calendar::new(Agenda::Heap, Ties::default()),
             }
@@ -209,7 +209,7 @@ pub mod tests {
                 now: self.now,
                 link: self.link,
                 flow,
-                chance: &mut self.chance,
+                stream: &mut self.stream,
                 port: &self.port,
                 bytes: Some(PortBytes { waiting: self.waiting, sent: self.arrived - self.waiting, lost: 0 }),
                 ticking: &mut self.ticking,

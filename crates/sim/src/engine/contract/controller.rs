@@ -8,8 +8,8 @@
 //! transport at the hosts, or give a connection another path. Reports and orders cross a control channel
 //! outside of the network, without delay or loss unless the configuration says so.
 //!
-//! A controller sees all hosts at once: unlike ports and hosts it is no part of one node. `room` runs it and its channel;
-//! in a run of several parts hosts reach it by way of `mailbox` and `parted/control`. The controllers themselves are in
+//! A controller sees all hosts at once: unlike ports and hosts it is no part of one node. `network/control_plane.rs` runs
+//! it and its channel; in a run of several parts hosts reach it by way of `network/mailbox.rs` and `parted/control.rs`. The controllers themselves are in
 //! `controller/`.
 
 use crate::engine::data::conn::Conn;
@@ -178,7 +178,7 @@ pub trait Controller {
 pub struct ControlContext<'a> {
     pub now: Time,
     /// The controller's own random stream.
-    pub chance: &'a mut Stream,
+    pub stream: &'a mut Stream,
     pub orders: &'a mut Vec<Order>,
     /// Findings of an audit of this decision; none without an audit.
     pub found: Option<&'a mut Vec<String>>,
@@ -246,21 +246,21 @@ pub mod tests {
     use crate::random::Purpose;
 
     /// Lets a controller act on what a test reports, and notes its orders.
-    pub struct FakeRoom {
+    pub struct FakeControl {
         /// The present.
         pub now: Time,
         /// When it wants to act next.
         pub wake: Time,
         conns: Vec<Conn>,
         /// Of the controller.
-        pub chance: Stream,
+        pub stream: Stream,
     }
 
-    impl FakeRoom {
+    impl FakeControl {
         /// At time zero, with these connections.
-        pub fn new(conns: Vec<Conn>) -> FakeRoom {
-            let chance = Stream::new(1, 0, Purpose::Queue, 0);
-            FakeRoom { now: Time::ZERO, wake: Time::NEVER, conns, chance }
+        pub fn new(conns: Vec<Conn>) -> FakeControl {
+            let stream = Stream::new(1, 0, Purpose::Queue, 0);
+            FakeControl { now: Time::ZERO, wake: Time::NEVER, conns, stream }
         }
 
         /// A connection delivers so many bytes more.
@@ -284,7 +284,7 @@ pub mod tests {
             let (mut orders, mut found) = (Vec::new(), Vec::new());
             let mut cx = ControlContext {
                 now: self.now,
-                chance: &mut self.chance,
+                stream: &mut self.stream,
                 orders: &mut orders,
                 found: Some(&mut found),
                 wake: Time::NEVER,

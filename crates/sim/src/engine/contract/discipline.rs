@@ -75,7 +75,7 @@ pub struct PortContext<'a> {
     /// The port, with its occupancy up to date.
     pub port: &'a mut Port,
     /// The port's own random stream.
-    pub chance: &'a mut Stream,
+    pub stream: &'a mut Stream,
     pub(crate) link: LinkId,
     pub(crate) calendar: &'a mut Calendar,
     pub(crate) losses: &'a mut Losses,
@@ -123,14 +123,14 @@ impl PortContext<'_> {
         if self.port.remote == 0 {
             self.calendar.push(event);
         } else {
-            self.goes_abroad(event);
+            self.leaves_part(event);
         }
     }
 
     /// The same where the link ends in another part of the run.
     #[cold]
     #[inline(never)]
-    fn goes_abroad(&mut self, event: Event) {
+    fn leaves_part(&mut self, event: Event) {
         let mut packet = Some(OnWire { event, ends: self.port.free_at });
         if self.after.leaving.keeps() {
             packet = packet.and_then(|packet| self.after.leaving.begin(self.link, packet));
@@ -352,7 +352,7 @@ pub mod tests {
         /// Packets dropped, trimmed and marked.
         pub losses: Losses,
         arena: Arena,
-        chance: Stream,
+        stream: Stream,
         calendar: Calendar,
         conns: [Conn; 1],
         after: Deferred,
@@ -369,7 +369,7 @@ pub mod tests {
                 port: Port::new(&link, 0),
                 losses: Losses::default(),
                 arena: Arena::default(),
-                chance: Stream::new(0, 0, Purpose::Queue, 0),
+                stream: Stream::new(0, 0, Purpose::Queue, 0),
                 calendar: Calendar::new(Agenda::Heap, Ties::default()),
                 conns: [Conn::between(NodeId(0), NodeId(1)).with_packets(u32::MAX)],
                 after: Deferred::default(),
@@ -384,7 +384,7 @@ pub mod tests {
                 now: self.now,
                 arena: &mut self.arena,
                 port: &mut self.port,
-                chance: &mut self.chance,
+                stream: &mut self.stream,
                 link: LinkId(0),
                 calendar: &mut self.calendar,
                 losses: &mut self.losses,

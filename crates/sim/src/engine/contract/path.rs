@@ -9,8 +9,10 @@
 //! each switch with its [`Tag`]. The balancer itself counts the bytes that it sends by a port, as it chooses
 //! ([`RateEstimator`]), so that no departure need be an event. One whose switches hold packets, or send packets to each other,
 //! has [`Choose::acts`]: a held packet is beside the ports, and a packet of a switch belongs to the connection of the packet that
-//! it answers.
+//! it answers. One that puts packets in order before the transport sees them has [`Choose::restores`]: it numbers them at the
+//! host that sends them, and holds them at the host that they are for.
 
+pub use crate::engine::data::finished::ReorderCounts;
 pub use crate::engine::data::packet::Tag;
 use crate::engine::data::paths::Paths;
 use crate::ids::{ConnId, LinkId, NodeId, PacketId};
@@ -94,6 +96,8 @@ pub struct Passing {
     pub passage: Passage,
     /// The packet, which the balancer may hold.
     pub packet: PacketId,
+    /// Its connection; of a message that of the kept connection.
+    pub conn: ConnId,
     /// Stands for its 5-tuple.
     pub label: u32,
     /// Whether it has no payload: an acknowledgement, or a packet of a switch.
@@ -118,7 +122,8 @@ pub enum Verdict {
 pub struct Acts {
     /// Packets of the switch, back to the sender of the packet that passes: bytes on the wire, and the tag.
     pub replies: Vec<(u32, Tag)>,
-    /// Packets that were held and go on now, in this order, each by that link.
+    /// Packets that were held and go on now, in this order, each by that link; at the host that they are for to the transport,
+    /// after the packet on which the balancer decides.
     pub released: Vec<(PacketId, LinkId)>,
     /// Times in the future at which [`Choose::wake`] is to be called, each for a port of the switch. One port has each time at
     /// most once.
@@ -251,7 +256,7 @@ pub trait Choose {
 
     /// A packet of this balancer has come to a node, its next link is chosen, and it is about to come to that port, which may
     /// drop it. Its tag is what the last node has written. Not called at the host that makes the packet, nor at the one that it is
-    /// for.
+    /// for: there, see [`Choose::restores`].
     fn passes(&mut self, passage: Passage, now: Time, tag: &mut Tag) {
         let _ = (passage, now, tag);
         unreachable!("this balancer has no tags");
@@ -269,6 +274,19 @@ pub trait Choose {
         unreachable!("the switches of this balancer do not act");
     }
 
+    /// Whether the host that data is for may hold it before the transport gets it: a reordering buffer. Then
+    /// [`Choose::number`] is called as a host sends data, and [`Choose::handle`] also as it comes to its host, with the host's
+    /// port as the next link. Such a balancer acts.
+    fn restores(&self) -> bool {
+        false
+    }
+
+    /// Data of that connection, with that label, is sent by its host: writes its tag.
+    fn number(&mut self, conn: ConnId, label: u32, tag: &mut Tag) {
+        let _ = (conn, label, tag);
+        unreachable!("this balancer does not restore the order");
+    }
+
     /// A time that the balancer has asked for has come, at the node of that port; all else of the instant has happened.
     fn wake(&mut self, port: LinkId, now: Time, acts: &mut Acts) {
         let _ = (port, now, acts);
@@ -278,6 +296,11 @@ pub trait Choose {
     /// For the audit: the packets that it holds.
     fn held(&self, found: &mut dyn FnMut(PacketId)) {
         let _ = found;
+    }
+
+    /// Counters of the packets that it has held to restore their order, if it does so.
+    fn reordering(&self) -> Option<ReorderCounts> {
+        None
     }
 
     /// Routes hold from now on: called before the first event, and whenever faults change them. The rate of a link is the

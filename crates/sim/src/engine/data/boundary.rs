@@ -60,10 +60,10 @@ pub struct Outbox {
     /// Their tags, likewise.
     pub tags: Vec<Tag>,
     /// Whole paths of these packets that the other part does not have yet: see
-    /// [`Paths::tell`](crate::engine::data::paths::Paths::tell).
+    /// [`Paths::announce`](crate::engine::data::paths::Paths::announce).
     pub paths: Vec<u32>,
     /// Number of packets, from the first, whose paths have been announced.
-    pub told: usize,
+    pub announced: usize,
     pub pauses: Vec<Event>,
     /// Frames with credit, and the links that they cross.
     pub credits: Vec<(LinkId, Frame)>,
@@ -99,7 +99,7 @@ impl Outbox {
         self.records.clear();
         self.tags.clear();
         self.paths.clear();
-        self.told = 0;
+        self.announced = 0;
         self.pauses.clear();
         self.first = None;
     }

@@ -151,7 +151,7 @@ impl Credits {
     /// A class stands still, unless frames have brought credit for it.
     #[inline(never)]
     fn stop(&mut self, link: LinkId, class: usize, now: Time, port: &mut Port) -> Option<Event> {
-        self.hear(link, now);
+        self.read_frames(link, now);
         if self.links[link.index()].window[class] < self.full_packet {
             port.paused |= PAUSES[class];
             return self.await_frame(link);
@@ -161,7 +161,7 @@ impl Credits {
 
     /// The head of a link reads the frames that came before that time.
     #[inline]
-    pub(in crate::engine) fn hear(&mut self, link: LinkId, before: Time) {
+    pub(in crate::engine) fn read_frames(&mut self, link: LinkId, before: Time) {
         let credit = &mut self.links[link.index()];
         let frames = &mut self.under_way[link.reverse().index()];
         while let Some(frame) = frames.first()
@@ -190,7 +190,7 @@ impl Credits {
 
     /// Latest report to a host on a class at one of its links.
     pub(in crate::engine) fn word(&mut self, link: LinkId, class: usize, now: Time) -> Word {
-        self.hear(link, now);
+        self.read_frames(link, now);
         let (queue, load) = self.links[link.index()].heard[class];
         Word { queue: u64::from(queue), load }
     }
@@ -205,7 +205,7 @@ impl Credits {
     }
 
     /// Bytes of a link and class that frames in flight return as credit.
-    pub(in crate::engine) fn told(&self, link: LinkId, class: usize) -> u32 {
+    pub(in crate::engine) fn in_frames(&self, link: LinkId, class: usize) -> u32 {
         self.under_way[link.reverse().index()].iter().map(|frame| frame.bytes[class]).sum()
     }
 }
@@ -242,9 +242,9 @@ mod tests {
         credits.links[0].window = [0; CLASSES];
         let frame = Frame { at: Time(100), order: 0, bytes: [1500, 3000], queue: [4500, 6000], load: 7 };
         credits.under_way[link.reverse().index()].push(frame);
-        credits.hear(link, Time(100));
+        credits.read_frames(link, Time(100));
         assert_eq!(credits.links[0].window, [0, 0]);
-        credits.hear(link, Time(101));
+        credits.read_frames(link, Time(101));
         assert_eq!(credits.links[0].window, [1500, 3000]);
         assert_eq!(credits.links[0].heard, [(4500, 7), (6000, 7)]);
     }

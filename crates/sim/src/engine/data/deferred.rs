@@ -5,6 +5,7 @@ use super::boundary::{Leaving, Outboxes};
 use super::points::Watch;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::traffic::dependencies::Milestone;
+use std::collections::VecDeque;
 
 /// Work that is deferred to the end of an event, because its handler holds only a part of the engine.
 #[derive(Debug, Default)]
@@ -14,6 +15,8 @@ pub struct Deferred {
     pub gone: Vec<ConnId>,
     /// Headers to be sent back to their senders.
     pub bounced: Vec<PacketId>,
+    /// Packets that their hosts held, and that the transports get now.
+    pub received: VecDeque<PacketId>,
     /// Links to whose head a pause or credit frame is due: see `engine/network/pause.rs`.
     pub pauses: Vec<LinkId>,
     /// Flows that have just ended, and where, if anything depends on that.
@@ -49,6 +52,12 @@ impl Deferred {
     pub fn bounced(&mut self, id: PacketId) {
         self.any = true;
         self.bounced.push(id);
+    }
+
+    /// The transport gets a packet that its host held.
+    pub fn received(&mut self, id: PacketId) {
+        self.any = true;
+        self.received.push_back(id);
     }
 
     /// A pause or credit frame to the head of the link is due.

@@ -92,6 +92,8 @@ pub struct Totals {
     pub unroutable: u64,
     /// Of a controller, if there is one.
     pub control: Option<ControlCounts>,
+    /// Of packets held to restore their order, if a balancer of the run does so.
+    pub reordering: Option<ReorderCounts>,
     /// Buckets of the calendar that were opened, and words of its index that were read to find them.
     pub buckets_opened: u64,
     /// See `buckets_opened`.
@@ -158,6 +160,47 @@ pub struct ControlCounts {
     pub orders: u64,
     /// Messages that the channel lost, either way.
     pub lost: u64,
+}
+
+/// Packets that hosts or switches held to restore their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ReorderCounts {
+    /// Packets that were held.
+    pub held: u64,
+    /// Most packets of one flow at a time.
+    pub packets_max: u64,
+    /// Most bytes on the wire of one flow at a time.
+    pub bytes_max: u64,
+    /// Sum of the times for which the packets were held that have gone on.
+    pub wait_ps: u64,
+    /// The longest of these times.
+    pub wait_max_ps: u64,
+}
+
+impl ReorderCounts {
+    /// A packet is held, with which so many packets and bytes of its flow are.
+    pub fn hold(&mut self, packets: usize, bytes: u64) {
+        self.held += 1;
+        self.packets_max = self.packets_max.max(packets as u64);
+        self.bytes_max = self.bytes_max.max(bytes);
+    }
+
+    /// A packet goes on that was held for so long.
+    pub fn release(&mut self, wait: Time) {
+        self.wait_ps += wait.0;
+        self.wait_max_ps = self.wait_max_ps.max(wait.0);
+    }
+
+    /// These and those of other flows.
+    pub fn with(self, other: ReorderCounts) -> ReorderCounts {
+        ReorderCounts {
+            held: self.held + other.held,
+            packets_max: self.packets_max.max(other.packets_max),
+            bytes_max: self.bytes_max.max(other.bytes_max),
+            wait_ps: self.wait_ps + other.wait_ps,
+            wait_max_ps: self.wait_max_ps.max(other.wait_max_ps),
+        }
+    }
 }
 
 /// How a run in several parts went. None of it has an influence on results.

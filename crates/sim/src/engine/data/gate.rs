@@ -53,7 +53,7 @@ pub struct Gate {
     /// Classes that should stand still, a bit each.
     pub wanted: u8,
     /// The content of the last frame.
-    pub told: u8,
+    pub announced: u8,
     pub frames: u32,
 }
 
@@ -73,7 +73,7 @@ pub struct Stops {
 impl Gate {
     /// Nothing has come yet.
     pub fn new(thresholds: Thresholds) -> Gate {
-        Gate { waiting: [0; CLASSES], thresholds, wanted: 0, told: 0, frames: 0 }
+        Gate { waiting: [0; CLASSES], thresholds, wanted: 0, announced: 0, frames: 0 }
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Paths {
     /// Paths by the hash of their links.
     known: FxHashMap<u64, PathId>,
     /// By path, the parts of the run that have received it, a bit each.
-    told: Vec<u64>,
+    announced: Vec<u64>,
     /// By part of the run and its number of a path, the number here.
     heard: Vec<Vec<PathId>>,
     /// By link, whether it begins in another part of the run; empty in a run that is not parted.
@@ -98,18 +98,18 @@ impl Paths {
 
     /// Announces a path to another part of the run, unless that has been done: appends the path's number here, how many
     /// links it has, and these.
-    pub fn tell(&mut self, path: PathId, part: usize, words: &mut Vec<u32>) {
-        self.told.resize(self.links.len(), 0);
-        let told = &mut self.told[path.index()];
-        if *told & 1 << part == 0 {
-            *told |= 1 << part;
+    pub fn announce(&mut self, path: PathId, part: usize, words: &mut Vec<u32>) {
+        self.announced.resize(self.links.len(), 0);
+        let announced = &mut self.announced[path.index()];
+        if *announced & 1 << part == 0 {
+            *announced |= 1 << part;
             words.extend([path.0, self.len(path) as u32]);
             words.extend(self.links(path).iter().map(|link| link.0));
         }
     }
 
     /// Enters the paths that another part has announced.
-    pub fn hear(&mut self, part: usize, mut words: &[u32]) {
+    pub fn receive(&mut self, part: usize, mut words: &[u32]) {
         while let [path, len, rest @ ..] = words {
             let (links, rest) = rest.split_at(*len as usize);
             let links: Vec<LinkId> = links.iter().copied().map(LinkId).collect();

@@ -140,7 +140,7 @@ mod tests {
         for (id, rank) in [(0, 30), (1, 10), (2, 20)] {
             ranks.set(&mut conns, ConnId(id), rank);
         }
-        assert_eq!(ranks.choose(&conns, ConnId(0)), Some(ConnId(1)), "whoever has its turn");
+        assert_eq!(ranks.choose(&conns, ConnId(0)), Some(ConnId(1)), "the one that has its turn");
         ranks.set(&mut conns, ConnId(2), 5);
         assert_eq!(ranks.choose(&conns, ConnId(0)), Some(ConnId(2)));
         ranks.set(&mut conns, ConnId(2), 40);

@@ -17,7 +17,7 @@ pub struct Agents<A> {
 /// An agent at its port.
 pub(in crate::engine) struct AtPort<A> {
     pub(in crate::engine) agent: A,
-    pub(in crate::engine) chance: Stream,
+    pub(in crate::engine) stream: Stream,
     pub(in crate::engine) ticking: bool,
 }
 
@@ -25,7 +25,7 @@ impl<A: PortAgent> Agents<A> {
     /// An agent for each link, with a stream of its own; they serve that model.
     pub fn new(serves: u8, agents: impl Iterator<Item = (A, Stream)>) -> Agents<A> {
         let ports: Vec<AtPort<A>> =
-            agents.map(|(agent, chance)| AtPort { agent, chance, ticking: false }).collect();
+            agents.map(|(agent, stream)| AtPort { agent, stream, ticking: false }).collect();
         Agents { serves, read_answers: ports.iter().any(|port| port.agent.reads_answers()), ports }
     }
 

@@ -123,7 +123,7 @@ fn egress<M: Members>(parts: &Parts<M>, ranks: &[u32], credits: &Credits) -> Vec
             Some(rules) if port.fault.is_none() => PortQueue::Committed(Departures::default(), rules),
             _ => PortQueue::Serviced(parts.members.queue(link.rate, fabric.is_host(link.to))),
         };
-        Egress { port, queue, chance: stream(parts, Purpose::Queue, at), losses: Losses::default() }
+        Egress { port, queue, stream: stream(parts, Purpose::Queue, at), losses: Losses::default() }
     };
     fabric.links.iter().zip(ranks).enumerate().map(egress_of).collect()
 }
@@ -139,8 +139,8 @@ fn faults<M>(parts: &Parts<M>) -> FxHashMap<LinkId, LinkState> {
     fault_of
 }
 
-fn fault(state: LinkState, chance: Stream) -> Box<LinkFault> {
-    Box::new(LinkFault { state, chance, named: false, lost: 0, bytes: 0, busy: Time::ZERO })
+fn fault(state: LinkState, stream: Stream) -> Box<LinkFault> {
+    Box::new(LinkFault { state, stream, named: false, lost: 0, bytes: 0, busy: Time::ZERO })
 }
 
 /// The thresholds at which nodes stop the heads of their links, if their queues pause.

@@ -45,7 +45,7 @@ pub struct ControlPlane<C> {
     controller: C,
     /// The model of the transport that it serves.
     pub(in crate::engine) serves: u8,
-    chance: Stream,
+    stream: Stream,
     channel: Channel,
     /// The losses of the channel.
     losses: Stream,
@@ -83,7 +83,7 @@ impl<C: Controller> ControlPlane<C> {
             counts_packets: controller.counts_packets(),
             controller,
             serves,
-            chance: stream(Purpose::Controller, 0),
+            stream: stream(Purpose::Controller, 0),
             channel,
             losses: stream(Purpose::Controller, 1),
             clocks: (0..parts.fabric.hosts as usize).map(late).collect(),
@@ -153,7 +153,7 @@ impl<C: Controller> ControlPlane<C> {
         let delay = self.travels(Time::ZERO);
         let (at, behind) = self.in_order(report, now + delay);
         if at == now && !behind {
-            return self.hear(report, now, calendar);
+            return self.on_report(report, now, calendar);
         }
         self.post(Message::Report(report), at, calendar);
     }
@@ -185,7 +185,7 @@ impl<C: Controller> ControlPlane<C> {
         loses
     }
 
-    fn hear(&mut self, report: Report, now: Time, calendar: &mut Calendar) {
+    fn on_report(&mut self, report: Report, now: Time, calendar: &mut Calendar) {
         if self.controller.is_urgent(&report) {
             self.wake(now, calendar);
         }
@@ -233,7 +233,7 @@ impl<C: Controller> ControlPlane<C> {
         self.due = Time::NEVER;
         let mut cx = ControlContext {
             now,
-            chance: &mut self.chance,
+            stream: &mut self.stream,
             orders: &mut self.orders,
             found: self.audited.then_some(&mut self.found),
             wake: Time::NEVER,
@@ -300,7 +300,7 @@ impl<C: Controller> ControlPlane<C> {
     pub fn arrive(&mut self, number: u32, now: Time, calendar: &mut Calendar) -> Option<Order> {
         match self.messages.take(number) {
             Message::Report(report) => {
-                self.hear(report, now, calendar);
+                self.on_report(report, now, calendar);
                 None
             }
             Message::Order(order, number) => self.latest.admits(&order, number).then_some(order),

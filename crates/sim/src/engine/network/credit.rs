@@ -37,7 +37,7 @@ impl<M: Members> Network<'_, M> {
     /// A frame is on its way by that link, to a port of this part of the run.
     pub(in crate::engine) fn credit_comes(&mut self, link: LinkId, frame: Frame) {
         let (credits, head) = (&mut self.control.credits, link.reverse());
-        credits.hear(head, self.now);
+        credits.read_frames(head, self.now);
         credits.under_way[link.index()].push(frame);
         let event = credits.await_frame(head);
         event.into_iter().for_each(|event| self.calendar.push(event));

@@ -20,7 +20,7 @@ pub struct Egress<Q> {
     /// Queued packets, or computed departures.
     pub queue: PortQueue<Q>,
     /// Random stream of the queue.
-    pub chance: Stream,
+    pub stream: Stream,
     /// Packets that the queue has dropped, trimmed or returned.
     pub losses: Losses,
 }

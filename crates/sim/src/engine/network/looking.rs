@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
     use crate::engine::contract::path::LOOK;
-    use crate::engine::network::fake_balancer;
+    use crate::setup::replaced;
     use crate::units::{Rate, Time};
 
     /// The loads that the balancer is shown, with the time and the packet's size.
@@ -85,7 +85,7 @@ mod tests {
             "#
         );
         SHOWN.lock().unwrap().clear();
-        fake_balancer::run(&text, || First);
+        replaced::run_with_balancer(&text, || First);
         std::mem::take(&mut SHOWN.lock().unwrap())
     }
 

@@ -8,7 +8,6 @@ pub mod context;
 pub mod control_plane;
 mod credit;
 pub mod egress;
-mod fake_balancer;
 mod looking;
 pub mod mailbox;
 mod pause;
@@ -148,6 +147,9 @@ impl<'a, M: Members> Network<'a, M> {
         let id = self.arena.insert(packet);
         if self.arena.has_records() {
             *self.arena.record(id) = self.record;
+        }
+        if self.arena.has_tags() {
+            self.begin_tag(id);
         }
         id
     }
@@ -349,12 +351,12 @@ impl<'a, M: Members> Network<'a, M> {
     /// A port's queue, with the context for its decisions.
     #[inline(always)]
     pub(super) fn at_port(&mut self, link: LinkId) -> (&mut PortQueue<M::Queue>, PortContext<'_>) {
-        let Egress { port, queue, chance, losses } = &mut self.egress[link.index()];
+        let Egress { port, queue, stream, losses } = &mut self.egress[link.index()];
         let cx = PortContext {
             now: self.now,
             arena: &mut self.arena,
             port,
-            chance,
+            stream,
             link,
             calendar: &mut self.calendar,
             losses,
@@ -386,10 +388,14 @@ impl<'a, M: Members> Network<'a, M> {
         if self.after.watch.is_on() {
             self.see_packet(Step::Dropped(why), link, &packet);
         }
-        let conn = &mut self.conns[packet.conn.index()];
-        conn.network.lost += 1;
-        if conn.network.end(self.now) {
-            self.after.gone(packet.conn);
+        self.conns[packet.conn.index()].network.lost += 1;
+        self.leaves(packet.conn);
+    }
+
+    /// A packet of the connection has left the network, and its host has not received it.
+    pub(super) fn leaves(&mut self, id: ConnId) {
+        if self.conns[id.index()].network.end(self.now) {
+            self.after.gone(id);
         }
     }
 

@@ -50,10 +50,10 @@ impl<M: Members> Network<'_, M> {
         let gate = &mut self.control.pauses.gates[link.reverse().index()];
         let port = &mut self.egress[link.index()].port;
         port.frame_waits = false;
-        if gate.told == gate.wanted {
+        if gate.announced == gate.wanted {
             return false;
         }
-        gate.told = gate.wanted;
+        gate.announced = gate.wanted;
         gate.frames = gate.frames.wrapping_add(1);
         let time = port.transmit_frame(self.now, self.control.pauses.frame_bytes);
         let order = order(Phase::Pause, port.rank, gate.frames);

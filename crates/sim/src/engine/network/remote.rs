@@ -12,7 +12,7 @@ impl<M: Members> Network<'_, M> {
     /// A connection has opened in another part.
     pub(in crate::engine) fn admit(&mut self, id: ConnId, conn: Conn) {
         let mut copy = Conn { closing: false, counted: false, ..conn.fresh(conn.ports()) };
-        // Nobody else has packets of it that are not on their way.
+        // No other part has packets of it that are not on their way.
         let has_end = !(self.remote.is_remote(conn.src) && self.remote.is_remote(conn.dst));
         if conn.via == id && has_end {
             self.open_paths(id, &conn);
@@ -24,22 +24,23 @@ impl<M: Members> Network<'_, M> {
     }
 
     /// Adds to the data for other parts the whole paths of packets that those parts do not have yet.
-    pub(in crate::engine) fn tell_paths(&mut self) {
+    pub(in crate::engine) fn announce_paths(&mut self) {
         if self.paths.is_empty() {
             return;
         }
         for part in self.after.out.filled() {
             let outbox = self.after.out.fill(part);
-            for crossing in outbox.packets[outbox.told..].iter().filter(|it| it.packet.has(flag::ROUTED)) {
-                self.paths.tell(PathId(crossing.packet.label), part, &mut outbox.paths);
+            for crossing in outbox.packets[outbox.announced..].iter().filter(|it| it.packet.has(flag::ROUTED))
+            {
+                self.paths.announce(PathId(crossing.packet.label), part, &mut outbox.paths);
             }
-            outbox.told = outbox.packets.len();
+            outbox.announced = outbox.packets.len();
         }
     }
 
     /// Packets and pause frames come from that part.
     pub(in crate::engine) fn take_in(&mut self, from: usize, outbox: &mut Outbox) {
-        self.paths.hear(from, &outbox.paths);
+        self.paths.receive(from, &outbox.paths);
         for (at, crossing) in outbox.packets.iter().enumerate() {
             let mut packet = crossing.packet;
             let node = self.ends[self.links.of(&crossing.event).index()];

@@ -180,10 +180,10 @@ impl<M: Members> Network<'_, M> {
         flow: FlowId,
         bytes: Option<PortBytes>,
     ) -> (&mut M::Agent, &mut Arena, AgentContext<'_>) {
-        let AtPort { agent, chance, ticking } = &mut self.agents.ports[link.index()];
+        let AtPort { agent, stream, ticking } = &mut self.agents.ports[link.index()];
         let port = &self.egress[link.index()].port;
         let calendar = &mut self.calendar;
-        let cx = AgentContext { now: self.now, link, flow, chance, port, bytes, ticking, calendar };
+        let cx = AgentContext { now: self.now, link, flow, stream, port, bytes, ticking, calendar };
         (agent, &mut self.arena, cx)
     }
 }
@@ -196,8 +196,8 @@ mod tests {
     use crate::engine::contract::path::Hop;
     use crate::engine::contract::path::{Choose, Passage};
     use crate::engine::data::packet::Tag;
-    use crate::engine::network::fake_balancer;
     use crate::ids::NodeId;
+    use crate::setup::replaced;
 
     /// The passages that the balancer is shown, each with the tag that it finds.
     static SHOWN: Mutex<Vec<(Time, Passage, u64)>> = Mutex::new(Vec::new());
@@ -239,7 +239,7 @@ mod tests {
                 sizes.fixed = "2944B"
                 "#
             );
-            fake_balancer::run(&text, || Counting);
+            replaced::run_with_balancer(&text, || Counting);
             let shown = std::mem::take(&mut *SHOWN.lock().unwrap());
             // Hosts are nodes 0 and 1, leaves 2 and 3, spines 4 and 5.
             let at = |passage: &Passage| passage.at.0;

@@ -1,4 +1,5 @@
-//! Switches that hold packets and send packets of their own, for balancers that do so ([`Choose::acts`]).
+//! Switches that hold packets and send packets of their own, for balancers that do so ([`Choose::acts`]), and hosts that
+//! hold packets until those before them have come ([`Choose::restores`]).
 
 use super::Network;
 use crate::engine::contract::members::Members;
@@ -18,28 +19,61 @@ impl<M: Members> Network<'_, M> {
         if !balancer.tags() {
             return next;
         }
-        let tag = self.arena.tag(id);
-        // The slot has had another packet before.
-        if packet.hops == 1 {
-            *tag = Tag::default();
-        }
         let at = self.ends[packet.ingress.index()];
         let passage = Passage { at, to: packet.dst, next, size: packet.size };
         if !balancer.acts() {
-            balancer.passes(passage, self.now, tag);
+            balancer.passes(passage, self.now, self.arena.tag(id));
             return next;
         }
+        self.decide(&packet, id, passage)
+    }
+
+    /// A packet has come to the host that it is for. Whether its balancer holds it there, or ends it.
+    #[inline(never)]
+    pub(in crate::engine) fn is_held(&mut self, id: PacketId) -> bool {
+        let packet = self.arena[id];
+        if !self.restores(&packet) {
+            return false;
+        }
+        let next = packet.ingress.reverse();
+        let passage = Passage { at: packet.dst, to: packet.dst, next, size: packet.size };
+        self.decide(&packet, id, passage) == LinkId::NONE
+    }
+
+    /// A packet that has just been made gets its first tag.
+    #[inline(never)]
+    pub(super) fn begin_tag(&mut self, id: PacketId) {
+        // The slot has had another packet before.
+        *self.arena.tag(id) = Tag::default();
+        let packet = self.arena[id];
+        if self.restores(&packet) {
+            let via = self.conns[packet.conn.index()].via;
+            let tag = self.arena.tag(id);
+            self.balancers[packet.balancer as usize].number(via, packet.label, tag);
+        }
+    }
+
+    /// Whether a packet is data whose order its balancer restores.
+    fn restores(&self, packet: &Packet) -> bool {
+        let is_data = !packet.has(flag::CONTROL) && packet.dst == self.conns[packet.conn.index()].dst;
+        is_data && self.balancers[packet.balancer as usize].restores()
+    }
+
+    /// The balancer decides on a packet, and acts: the link by which it goes on; none if it does not.
+    fn decide(&mut self, packet: &Packet, id: PacketId, passage: Passage) -> LinkId {
         let passing = Passing {
             passage,
             packet: id,
+            conn: self.conns[packet.conn.index()].via,
             label: packet.label,
             control: packet.has(flag::CONTROL),
             marked: packet.has(flag::CE),
         };
         let mut acts = Acts::default();
-        let verdict = balancer.handle(passing, self.now, tag, &mut acts);
+        let balancer = &mut self.balancers[packet.balancer as usize];
+        let verdict = balancer.handle(passing, self.now, self.arena.tag(id), &mut acts);
         for (size, tag) in std::mem::take(&mut acts.replies) {
-            self.reply(&packet, size, tag);
+            self.reply(packet, size, tag);
         }
         self.carry_out(acts, packet.balancer);
         match verdict {
@@ -62,7 +96,11 @@ impl<M: Members> Network<'_, M> {
 
     fn carry_out(&mut self, acts: Acts, balancer: u8) {
         for (id, link) in acts.released {
-            self.offer_again(link, id);
+            if self.ends[link.reverse().index()] == self.arena[id].dst {
+                self.after.received(id);
+            } else {
+                self.offer_again(link, id);
+            }
         }
         for (port, time) in acts.wakes {
             debug_assert!(time > self.now, "a time in the future");
@@ -87,7 +125,6 @@ impl<M: Members> Network<'_, M> {
             ..*cause
         };
         self.packets_made += 1;
-        // It has crossed a link, like all that a switch sends: its tag is not new at the next switch.
         let id = self.insert(packet);
         *self.arena.tag(id) = tag;
         let at = self.ends[cause.ingress.index()];
@@ -101,9 +138,7 @@ impl<M: Members> Network<'_, M> {
     fn absorb(&mut self, id: PacketId) {
         self.forfeit(self.arena[id].ingress, id);
         let packet = self.arena.remove(id);
-        if self.conns[packet.conn.index()].network.end(self.now) {
-            self.after.gone(packet.conn);
-        }
+        self.leaves(packet.conn);
     }
 }
 

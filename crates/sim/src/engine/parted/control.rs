@@ -69,12 +69,12 @@ impl<C: Controller> CentralControl<C> {
     fn hear_all(&mut self) {
         let next = self.first().map_or(u128::MAX, |event| event.key());
         while let Some((made, part, report)) = self.reports.pop_front_if(|&mut (made, ..)| made < next) {
-            self.hear(made, part, report);
+            self.on_report(made, part, report);
         }
     }
 
     /// A report that a host of that part has sent. The first one on a queue gives it its number.
-    fn hear(&mut self, key: u128, part: u32, mut report: Report) {
+    fn on_report(&mut self, key: u128, part: u32, mut report: Report) {
         let numbers = &mut self.numbers[part as usize];
         let queue = report.queue_mut();
         if queue.index() == numbers.len() {

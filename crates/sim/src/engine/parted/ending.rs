@@ -16,7 +16,7 @@ use crate::topology::Fabric;
 use crate::units::SECOND;
 
 impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
-    /// Without an open flow the run has less patience, and with background traffic it ends a little after the last flow.
+    /// Without an open flow the run stalls sooner, and with background traffic it ends a little after the last flow.
     pub(in crate::engine) fn lookahead(&self) -> Time {
         let stop = if self.plan.stop_delay == Time::ZERO { Time::NEVER } else { self.plan.stop_delay };
         self.partition.lookahead.min(self.plan.stall).min(stop)
@@ -160,7 +160,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
                 false => self.parts[at].handle_next::<false>(end),
             };
             if self.parts[at].has_news() {
-                self.meet();
+                self.exchange();
                 self.parts.iter_mut().for_each(|part| part.take_in());
             } else if self.parts.iter().any(|part| part.closes()) {
                 // Its last packet may end anywhere.

@@ -6,10 +6,10 @@ use crate::engine::data::conn::InNetwork;
 
 impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     /// Parts hand over what they have for each other.
-    pub(in crate::engine) fn meet(&mut self) {
+    pub(in crate::engine) fn exchange(&mut self) {
         self.number_drawn();
         for from in 0..self.parts.len() {
-            self.parts[from].net.tell_paths();
+            self.parts[from].net.announce_paths();
             for id in std::mem::take(&mut self.parts[from].net.remote.opened) {
                 let conn = self.parts[from].net.conns[id.index()];
                 for to in (0..self.parts.len()).filter(|&to| to != from) {

@@ -4,6 +4,7 @@ use super::*;
 use crate::engine::audit::{Auditor, FINDINGS_MAX};
 use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::observer::{Inside, PortState, delivered};
+use crate::engine::contract::path::ReorderCounts;
 use crate::engine::data::conn::Counts;
 use crate::engine::data::finished::{Level, LinkCounts, Totals};
 use crate::engine::data::points::{Seen, take_until};
@@ -58,7 +59,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     pub(in crate::engine) fn finish(mut self, status: Status) -> Finished {
         let end = self.now;
-        self.meet();
+        self.exchange();
         if self.plan.audit {
             self.audit();
         }
@@ -91,6 +92,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let mut subflows: Vec<_> = parts.iter().flat_map(|part| part.subflows.iter().copied()).collect();
         subflows.sort_unstable_by_key(|subflow| (subflow.flow, subflow.number));
         let sum = |count: fn(&Totals) -> u64| parts.iter().map(|part| count(&part.totals)).sum::<u64>();
+        let reordering = parts.iter().filter_map(|part| part.totals.reordering).reduce(ReorderCounts::with);
         Finished {
             level: Level::Packets,
             status,
@@ -102,6 +104,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
                 packets: sum(|totals| totals.packets),
                 unroutable: sum(|totals| totals.unroutable),
                 control,
+                reordering,
                 buckets_opened: sum(|totals| totals.buckets_opened),
                 words_scanned: sum(|totals| totals.words_scanned),
             },
@@ -243,7 +246,7 @@ mod tests {
         for _ in 0..40 {
             assert_eq!(run.go_on(&road, &|| {}), None);
         }
-        run.meet();
+        run.exchange();
         run.audit();
         assert_eq!(run.violations, Vec::<String>::new(), "without a defect");
         inject(&mut run);
@@ -259,7 +262,7 @@ mod tests {
                 run.parts.iter().filter_map(|part| part.next_time()).min().expect("packets on their way");
             let end = next.saturating_add(run.lookahead());
             run.parts.iter_mut().for_each(|part| part.go(Stretch::Until(end)));
-            run.meet();
+            run.exchange();
             run.parts[1].net.remote.inbox.fill(0).packets.pop().expect("a packet crosses");
         });
         assert!(found.contains("received, on the wire or lost"), "{found}");

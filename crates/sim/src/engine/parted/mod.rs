@@ -245,7 +245,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         if let Some(status) = self.parts[0].status {
             return Some(status);
         }
-        self.meet();
+        self.exchange();
         self.control_until(self.border);
         if !self.observers.is_empty() {
             self.show_until(Time(self.border.0.saturating_sub(1)));
@@ -265,7 +265,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let (end, (limit, status)) = state.end(self.plan, next);
         let quiet = end.min(Time(next.0.saturating_sub(1)));
         if self.next_look() <= quiet.min(self.limits.next) {
-            // Who looks at a port makes it decide: the others are to hear of it before they go on.
+            // An observation makes a port decide: the other parts get that before they go on.
             self.look_until(quiet.min(self.limits.next));
             return None;
         }

@@ -83,7 +83,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     fn run_until<const WATCHED: bool>(&mut self, end: Time) {
         while self.handle_next::<WATCHED>(end) {}
         self.settle_boundary(end);
-        self.net.tell_paths();
+        self.net.announce_paths();
     }
 
     /// Handles events before that time as long as flows are open.

@@ -109,7 +109,7 @@ impl<'w, 'a, M: Members> Whole<'w, 'a, M> {
             for class in 0..credit::CLASSES {
                 let given = credit.given[class];
                 let window = credit.window[class] + ends.links[link.index()].owed[class];
-                let here = window + heads.told(link, class);
+                let here = window + heads.in_frames(link, class);
                 if window == given || here >= heads.full_packet {
                     continue;
                 }

@@ -51,10 +51,10 @@ impl<M: Members> Engine<'_, '_, M> {
                 first(&mut waits.next_start_ps, flow.start);
             }
         }
-        let told = |(waits, carrier): (Waits, &Carrier)| {
+        let still = |(waits, carrier): (Waits, &Carrier)| {
             Some(waits).filter(|waits| !carrier.background && waits.open + waits.not_started > 0)
         };
-        waits.into_iter().zip(carriers).map(told).collect()
+        waits.into_iter().zip(carriers).map(still).collect()
     }
 
     /// Counts the flows whose end the run waits for, as far as they are known.

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use crate::engine::contract::members::Members;
+use crate::engine::contract::path::{Choose, ReorderCounts};
 use crate::engine::data::conn::{Conn, Subflow};
 use crate::engine::data::finished::{Finished, Level, Status, Totals};
 use crate::ids::{ConnId, FlowId};
@@ -24,6 +25,8 @@ impl<M: Members> Engine<'_, '_, M> {
         let links = self.net.all_counts(end);
         let agent_bytes = self.agent_bytes();
         self.count_open();
+        let reordering = self.net.balancers.iter().filter_map(Choose::reordering);
+        let reordering = reordering.reduce(ReorderCounts::with);
         Finished {
             level: Level::Packets,
             status,
@@ -35,6 +38,7 @@ impl<M: Members> Engine<'_, '_, M> {
                 packets: self.net.packets_made,
                 unroutable: self.net.unroutable,
                 control: self.net.control_plane.as_ref().map(|control_plane| control_plane.counts()),
+                reordering,
                 buckets_opened: self.net.calendar.opened,
                 words_scanned: self.net.calendar.scanned,
             },

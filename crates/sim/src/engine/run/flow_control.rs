@@ -49,7 +49,7 @@ impl<M: Members> Engine<'_, '_, M> {
     pub(in crate::engine) fn take_credit(&mut self, by: LinkId) {
         let (link, now, credits) = (by.reverse(), self.net.now, &mut self.net.control.credits);
         credits.links[link.index()].awaits = false;
-        credits.hear(link, Time(now.0 + 1));
+        credits.read_frames(link, Time(now.0 + 1));
         let event = credits.await_frame(link);
         let stopped = credits.stopped(&credits.links[link.index()]);
         event.into_iter().for_each(|event| self.net.calendar.push(event));

@@ -33,7 +33,7 @@ impl<M: Members> Engine<'_, '_, M> {
         let carrier = &self.plan.carriers[flow.entry as usize];
         self.started_at = self.net.now;
         if !self.starts.to_come() {
-            // The run has less patience from now on than the horizon was set for.
+            // From now on the run stalls sooner than the horizon was set for.
             self.horizon = Time::ZERO;
         }
         let background = !self.plan.awaits(&flow);
@@ -144,7 +144,7 @@ impl<M: Members> Engine<'_, '_, M> {
         if !conn.background {
             self.flows_done += 1;
             self.ended_at = self.ended_at.max(at);
-            // Without an open flow the run has less patience than the horizon was set for.
+            // Without an open flow the run stalls sooner than the horizon was set for.
             (self.net.moved_at, self.horizon) = (self.net.moved_at.max(at), Time::ZERO);
         }
         if self.flows_done == self.goal && self.status.is_none() {

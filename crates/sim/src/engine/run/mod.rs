@@ -255,6 +255,9 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Deferred work of an event, which may defer more.
     #[inline(never)]
     pub(super) fn finish_event(&mut self) {
+        if !self.net.after.received.is_empty() {
+            self.receive_held();
+        }
         while let Some(id) = self.net.after.gone.pop() {
             self.close_if_over(id);
         }
@@ -312,11 +315,11 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         packet.hops = packet.hops.wrapping_add(1);
         packet.ingress = link;
         match hint {
-            HERE => self.receive::<WATCHED>(id),
+            HERE => self.take::<SHOWN, WATCHED>(id),
             UNSEEN => {
                 let at = self.net.ends[link.index()];
                 if packet.dst == at {
-                    return self.receive::<WATCHED>(id);
+                    return self.take::<SHOWN, WATCHED>(id);
                 }
                 match self.net.next_link(at, id, event.order) {
                     LinkId::NONE => self.lose_without_way(id),
@@ -363,6 +366,28 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             self.net.show_answer(link, id, flow);
         }
         to_receiver.then_some(flow)
+    }
+
+    /// A packet comes to the host that it is for, which may hold it until those before it have come.
+    #[inline(always)]
+    fn take<const SHOWN: bool, const WATCHED: bool>(&mut self, id: PacketId) {
+        if SHOWN && self.net.arena.has_tags() && self.net.is_held(id) {
+            return;
+        }
+        self.receive::<WATCHED>(id);
+    }
+
+    /// The transports get the packets that their hosts held.
+    #[cold]
+    #[inline(never)]
+    fn receive_held(&mut self) {
+        let is_watched = self.net.after.watch.is_on();
+        while let Some(id) = self.net.after.received.pop_front() {
+            if is_watched { self.receive::<true>(id) } else { self.receive::<false>(id) }
+        }
+        while let Some(link) = self.net.kicks.pop() {
+            if is_watched { self.serve::<true>(link) } else { self.serve::<false>(link) }
+        }
     }
 
     #[inline(always)]

@@ -29,14 +29,14 @@ impl State {
         let late = open || (missing && !self.to_come);
         // A sender in back-off has not given up: all open flows have had time to try again.
         let retries = if open { Time(plan.timeout_max.0.saturating_mul(2)) } else { Time::ZERO };
-        let patience = plan.stall.max(retries);
+        let timeout = plan.stall.max(retries);
         // Flows that are missing might have started with the last one.
         let since = match late {
             true if open => self.moved_at,
             true => self.moved_at.max(self.started_at),
             false => next,
         };
-        let stalled_at = since.saturating_add(patience);
+        let stalled_at = since.saturating_add(timeout);
         let how = match () {
             () if self.stop_at != Time::NEVER => (None, Status::Complete),
             // Nobody waits for anything: the limit is how such a run is to end.

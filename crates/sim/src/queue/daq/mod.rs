@@ -106,7 +106,7 @@ impl State {
     }
 
     /// Bytes of the queue that the credit frame reports to the sender of a packet of that class, urgent or not, that has left.
-    fn told(&self, class: usize, urgent: bool) -> u64 {
+    fn reported(&self, class: usize, urgent: bool) -> u64 {
         if urgent && self.reported == Reported::Experienced { self.urgent.bytes() } else { self.bytes(class) }
     }
 
@@ -114,7 +114,7 @@ impl State {
     #[inline]
     fn leave(&mut self, packet: Queued, class: usize, urgent: bool, cx: &mut PortContext) {
         cx.spend(class, packet.size);
-        let word = Word { queue: self.told(class, urgent), load: self.load.share(cx.now, cx.port.rate) };
+        let word = Word { queue: self.reported(class, urgent), load: self.load.share(cx.now, cx.port.rate) };
         cx.release(packet.id, class, packet.size, word);
     }
 
@@ -305,12 +305,12 @@ mod tests {
     /// With 1 : 100 a round is 151.5 kB; over 100 rounds of packets of any size the shares are right to 2 %.
     #[test]
     fn backlogged_classes_share_by_their_weights() {
-        let mut chance = crate::random::Stream::new(1, 0, crate::random::Purpose::Queue, 0);
+        let mut stream = crate::random::Stream::new(1, 0, crate::random::Purpose::Queue, 0);
         for (short_weight, long_weight) in [(1, 100), (100, 1), (1, 1), (3, 7)] {
             let mut port = state(&DaqPort { short_weight, long_weight, ..DaqPort::default() });
             let mut served = [0; CLASSES];
             while served[SHORT] + served[LONG] < 100 * 151_500 {
-                let size = 64 + chance.below(1437) as u32;
+                let size = 64 + stream.below(1437) as u32;
                 let packet = Queued { id: PacketId(0), size };
                 while port.later.len() < 3 {
                     port.later.push(packet);
@@ -336,8 +336,8 @@ mod tests {
             for (queue, size) in [(&mut port.urgent, 2000), (&mut port.later, 500), (&mut port.long, 300)] {
                 queue.push(Queued { id: PacketId(0), size });
             }
-            let told = [port.told(SHORT, true), port.told(SHORT, false), port.told(LONG, false)];
-            assert_eq!(told, [urgent, 2500, 300], "{reported:?}");
+            let words = [port.reported(SHORT, true), port.reported(SHORT, false), port.reported(LONG, false)];
+            assert_eq!(words, [urgent, 2500, 300], "{reported:?}");
         }
     }
 

@@ -49,14 +49,14 @@ pub enum Grants {
 
 impl Settings for D3 {
     fn build(&self, seed: u64, replica: u64) -> Box<dyn Discipline> {
-        let chance = Stream::new(seed, replica, Purpose::SlottedOrder, 0);
-        Box::new(Model { config: self.clone(), chance, order: Vec::new() })
+        let stream = Stream::new(seed, replica, Purpose::SlottedOrder, 0);
+        Box::new(Model { config: self.clone(), stream, order: Vec::new() })
     }
 }
 
 struct Model {
     config: D3,
-    chance: Stream,
+    stream: Stream,
     order: Vec<usize>,
 }
 
@@ -65,7 +65,7 @@ impl Discipline for Model {
         self.order.clear();
         self.order.extend(0..slot.flows.len());
         if self.config.order == Order::Random {
-            self.chance.shuffle(&mut self.order);
+            self.stream.shuffle(&mut self.order);
         }
         grant(slot, &self.order, self.config.grants, shares)
     }

@@ -140,8 +140,8 @@ impl Settings for Central {
         Needs { controller: true, ..Needs::default() }
     }
 
-    fn packets(&self, size: u64, chance: Stream) -> Option<Box<dyn Iterator<Item = u64> + '_>> {
-        let mut packets = Packets::new(size, chance);
+    fn packets(&self, size: u64, stream: Stream) -> Option<Box<dyn Iterator<Item = u64> + '_>> {
+        let mut packets = Packets::new(size, stream);
         let next = move || Some(u64::from(packets.take(self)?.bytes) + self.link_bytes.0);
         Some(Box::new(std::iter::from_fn(next)))
     }

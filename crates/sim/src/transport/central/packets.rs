@@ -17,7 +17,7 @@ pub struct Packets {
     rest: u64,
     /// IP packets begun.
     begun: u64,
-    chance: Stream,
+    stream: Stream,
 }
 
 /// A packet on the wire, without its frame.
@@ -31,8 +31,8 @@ pub struct Piece {
 
 impl Packets {
     /// Those of a flow of so many bytes.
-    pub fn new(size: u64, chance: Stream) -> Packets {
-        Packets { left: size, rest: 0, begun: 0, chance }
+    pub fn new(size: u64, stream: Stream) -> Packets {
+        Packets { left: size, rest: 0, begun: 0, stream }
     }
 
     /// Whether all have been sent.
@@ -87,7 +87,7 @@ impl Packets {
     fn draw(&mut self, config: &Central) -> u64 {
         let length = match &config.lengths {
             Sizes::List(list) if config.in_turn => list.0[(self.begun % list.0.len() as u64) as usize],
-            lengths => lengths.sample(&mut self.chance),
+            lengths => lengths.sample(&mut self.stream),
         };
         let length = length.clamp(1, config.mtu.0);
         match config.last {

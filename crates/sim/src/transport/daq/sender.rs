@@ -263,7 +263,7 @@ impl Sender {
                 (self.under_way, self.round) = (0, 0);
                 cx.ready(id);
             }
-            Stage::Over => unreachable!("whoever is done has no timer"),
+            Stage::Over => unreachable!("a flow that has ended has no timer"),
         }
     }
 

@@ -43,8 +43,8 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(config: &Bitmap, values: u16, chance: Stream) -> Model {
-        let round = oblivious::Model::round(values, chance);
+    pub(super) fn new(config: &Bitmap, values: u16, stream: Stream) -> Model {
+        let round = oblivious::Model::round(values, stream);
         Model { config: config.clone(), round, penalties: vec![0; usize::from(values)] }
     }
 }

@@ -28,10 +28,10 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(config: &Mixed, values: u16, chance: Stream) -> Model {
+    pub(super) fn new(config: &Mixed, values: u16, stream: Stream) -> Model {
         Model {
-            bitmap: bitmap::Model::new(&config.bitmap, values, chance),
-            recycled: reps_legacy::Model::new(&RepsLegacy {}, values, chance),
+            bitmap: bitmap::Model::new(&config.bitmap, values, stream),
+            recycled: reps_legacy::Model::new(&RepsLegacy {}, values, stream),
         }
     }
 }

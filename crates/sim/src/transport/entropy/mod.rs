@@ -27,9 +27,9 @@ macro_rules! selectors {
 
         impl Model {
             /// The choice of a flow that starts, among so many values, a power of two.
-            pub fn new(config: &PathSelector, values: u16, chance: Stream) -> Model {
+            pub fn new(config: &PathSelector, values: u16, stream: Stream) -> Model {
                 match config {
-                    $(PathSelector::$config(config) => Model::$config($module::Model::new(config, values, chance)),)*
+                    $(PathSelector::$config(config) => Model::$config($module::Model::new(config, values, stream)),)*
                 }
             }
         }
@@ -87,8 +87,8 @@ pub trait Select {
 }
 
 /// A uniformly random value.
-fn uniform(chance: &mut Stream, values: u16) -> u16 {
-    chance.below(u64::from(values)) as u16
+fn uniform(stream: &mut Stream, values: u16) -> u16 {
+    stream.below(u64::from(values)) as u16
 }
 
 #[cfg(test)]

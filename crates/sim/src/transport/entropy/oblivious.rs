@@ -20,19 +20,19 @@ pub struct Model {
     at: u16,
     /// The value at a place differs from it in these bits.
     flips: u16,
-    chance: Stream,
+    stream: Stream,
 }
 
 impl Model {
-    pub(super) fn new(_config: &Oblivious, values: u16, chance: Stream) -> Model {
-        Model::round(values, chance)
+    pub(super) fn new(_config: &Oblivious, values: u16, stream: Stream) -> Model {
+        Model::round(values, stream)
     }
 
     /// The rounds of any selector that has them.
-    pub(super) fn round(values: u16, mut chance: Stream) -> Model {
+    pub(super) fn round(values: u16, mut stream: Stream) -> Model {
         let mask = values - 1;
-        let flips = chance.bits() as u16 & mask;
-        Model { mask, at: 0, flips, chance }
+        let flips = stream.bits() as u16 & mask;
+        Model { mask, at: 0, flips, stream }
     }
 
     /// The value whose turn it is.
@@ -46,7 +46,7 @@ impl Model {
     pub(super) fn advance(&mut self) {
         self.at = (self.at + 1) & self.mask;
         if self.at == 0 {
-            self.flips = self.chance.bits() as u16 & self.mask;
+            self.flips = self.stream.bits() as u16 & self.mask;
         }
     }
 }

@@ -35,7 +35,7 @@ impl Settings for Reps {}
 pub struct Model {
     config: Reps,
     values: u16,
-    chance: Stream,
+    stream: Stream,
     /// Values, each with whether it has not been used since it was written.
     ring: Vec<(u16, bool)>,
     /// Where the next one is written, and how many are there.
@@ -49,10 +49,10 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(config: &Reps, values: u16, chance: Stream) -> Model {
+    pub(super) fn new(config: &Reps, values: u16, stream: Stream) -> Model {
         let ring = vec![(0, false); config.buffer as usize];
         let config = config.clone();
-        Model { config, values, chance, ring, head: 0, filled: 0, fresh: 0, frozen: None, exploring: 0 }
+        Model { config, values, stream, ring, head: 0, filled: 0, fresh: 0, frozen: None, exploring: 0 }
     }
 
     /// Uses the value at that place.
@@ -75,7 +75,7 @@ impl Select for Model {
             let size = self.ring.len();
             return self.take((self.head + size - self.fresh) % size);
         }
-        uniform(&mut self.chance, self.values)
+        uniform(&mut self.stream, self.values)
     }
 
     fn feedback(&mut self, value: u16, feedback: Feedback, now: Time) {

@@ -23,12 +23,12 @@ pub struct Model {
     values: u16,
     counted: u16,
     good: VecDeque<u16>,
-    chance: Stream,
+    stream: Stream,
 }
 
 impl Model {
-    pub(super) fn new(_config: &RepsLegacy, values: u16, chance: Stream) -> Model {
-        Model { values, counted: 0, good: VecDeque::new(), chance }
+    pub(super) fn new(_config: &RepsLegacy, values: u16, stream: Stream) -> Model {
+        Model { values, counted: 0, good: VecDeque::new(), stream }
     }
 
     /// The oldest good value.
@@ -44,7 +44,7 @@ impl Select for Model {
             self.counted = (self.counted + 1) & (self.values - 1);
             return self.counted;
         }
-        self.recycled().unwrap_or_else(|| uniform(&mut self.chance, self.values))
+        self.recycled().unwrap_or_else(|| uniform(&mut self.stream, self.values))
     }
 
     #[inline]

@@ -3,18 +3,15 @@
 use super::Plan;
 use super::kind;
 use crate::engine::contract::event::Owner;
-use crate::engine::contract::host::{Host, Timer};
+use crate::engine::contract::host::Host;
 use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
+use crate::transport::backoff::Backoff;
 use crate::transport::delivery::Delivery;
 use crate::transport::reassembly::{Arrival, Reassembly};
-use crate::units::Time;
 
 /// The receiver's timer.
 pub const RESEND: u8 = 1;
-
-/// A timer is doubled so often at the most while nothing arrives.
-pub const DOUBLINGS_MOST: u32 = 6;
 
 /// The receiving end of a message.
 #[derive(Clone, Debug, Default)]
@@ -28,9 +25,8 @@ pub struct Receiver {
     pub granted: u32,
     /// The interface that grants it, that of its first packet, by the number of its link.
     pub link: u32,
-    /// Requests since the last packet.
-    requests: u32,
-    timer: Timer,
+    /// For requests.
+    backoff: Backoff,
 }
 
 /// Effect of a data packet.
@@ -80,10 +76,10 @@ impl Receiver {
         let arrival = self.delivery.receive(id, number, len, kind == kind::LAST, cx).arrival;
         if plan.acknowledge {
             if self.is_complete() {
-                self.timer.clear();
+                self.backoff.clear();
                 self.acknowledge(id, plan, cx);
             } else {
-                self.requests = 0;
+                self.backoff.reset();
                 self.restart_timer(id, plan, cx);
             }
         }
@@ -107,7 +103,7 @@ impl Receiver {
     #[cold]
     pub fn on_busy(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
         if !self.is_complete() {
-            self.requests = 0;
+            self.backoff.reset();
             self.restart_timer(id, plan, cx);
         }
     }
@@ -117,13 +113,12 @@ impl Receiver {
     }
 
     fn restart_timer(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
-        let due = cx.now() + Time(plan.resend_interval.0 << self.requests.min(DOUBLINGS_MOST));
-        cx.set_timer(&mut self.timer, due, Owner::Receiver(id), RESEND);
+        self.backoff.restart(plan.resend_interval, Owner::Receiver(id), RESEND, cx);
     }
 
     /// Nothing has arrived for an interval: asks for the first missing packets, if any may have been sent.
     pub fn on_timer(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
-        if cx.timer_is_due(&mut self.timer, Owner::Receiver(id), RESEND) && !self.is_complete() {
+        if self.backoff.is_due(Owner::Receiver(id), RESEND, cx) && !self.is_complete() {
             self.request(id, plan, cx);
         }
     }
@@ -135,7 +130,7 @@ impl Receiver {
             let header =
                 Header { kind: kind::RESEND, number: first, seq: u64::from(end), ..Header::default() };
             cx.send_to_sender(id, plan.control, header);
-            self.requests += 1;
+            self.backoff.double();
         }
         self.restart_timer(id, plan, cx);
     }

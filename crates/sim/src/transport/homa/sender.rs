@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::receiver::DOUBLINGS_MOST;
 use super::{Plan, kind};
 use crate::engine::contract::event::Owner;
-use crate::engine::contract::host::{Host, Timer, Toward};
+use crate::engine::contract::host::{Host, Toward};
 use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
+use crate::transport::backoff::Backoff;
 use crate::units::Time;
 
 /// The sender's timer.
@@ -30,9 +30,8 @@ pub struct Sender {
     grants: VecDeque<(u32, u8)>,
     /// Ranges of packets to retransmit.
     again: VecDeque<(u32, u32)>,
-    /// Probes since the last packet from the receiver.
-    probes: u32,
-    timer: Timer,
+    /// For probes.
+    backoff: Backoff,
 }
 
 impl Sender {
@@ -65,7 +64,7 @@ impl Sender {
     /// A grant: packets before that number may be sent at a level. One that was overtaken by a later one says nothing new.
     pub fn on_grant(&mut self, header: &Header) {
         let (end, level) = (header.number, header.len as u8);
-        self.probes = 0;
+        self.backoff.reset();
         if end > self.granted {
             self.granted = end;
             self.grants.push_back((end, level));
@@ -77,7 +76,7 @@ impl Sender {
     #[cold]
     pub fn on_resend(&mut self, id: ConnId, header: &Header, plan: &Plan, cx: &mut impl Host) {
         let (first, end) = (header.number, header.seq as u32);
-        self.probes = 0;
+        self.backoff.reset();
         if end > self.granted {
             self.granted = end;
             self.grants.push_back((end, RETRANSMISSION));
@@ -153,24 +152,23 @@ impl Sender {
     }
 
     fn restart_timer(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
-        let due = cx.now() + Time((2 * plan.resend_interval.0) << self.probes.min(DOUBLINGS_MOST));
-        cx.set_timer(&mut self.timer, due, Owner::Sender(id), PROBE);
+        self.backoff.restart(Time(2 * plan.resend_interval.0), Owner::Sender(id), PROBE, cx);
     }
 
     /// Nothing has come from the receiver for two intervals: the message may be unknown to it, or its acknowledgement was
     /// lost.
     pub fn on_timer(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
-        if !cx.timer_is_due(&mut self.timer, Owner::Sender(id), PROBE) || self.may_send() {
+        if !self.backoff.is_due(Owner::Sender(id), PROBE, cx) || self.may_send() {
             return;
         }
-        self.probes += 1;
+        self.backoff.double();
         cx.send_to_receiver(id, plan.control, self.control(kind::PROBE));
         self.restart_timer(id, plan, cx);
     }
 
     /// All bytes have arrived.
     pub fn on_ack(&mut self, id: ConnId, cx: &mut impl Host) {
-        self.timer.clear();
+        self.backoff.clear();
         self.next = self.packets;
         self.granted = self.packets;
         self.again.clear();

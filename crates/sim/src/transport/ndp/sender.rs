@@ -366,7 +366,7 @@ impl Sender {
     /// many connections share the pull queue: with 8000 senders of 9 KB at 10 Gbps (paper, section 6.2), 58
     /// ms. So it is twice the longest time between pulls so far, and never short: many connections may begin
     /// to wait at once.
-    fn patience(&self, config: &Ndp) -> Time {
+    fn pull_timeout(&self, config: &Ndp) -> Time {
         let gap = Time(self.pull_gap.0.saturating_mul(2)).max(config.rto_initial());
         self.stretched(doubled(gap, self.silences, config))
     }
@@ -399,7 +399,7 @@ impl Sender {
             self.timed_out(id, config, cx);
             due = now + self.timeout(config);
         } else if waits_for_pull {
-            let silent_since = match self.heard + self.patience(config) <= now {
+            let silent_since = match self.heard + self.pull_timeout(config) <= now {
                 true => {
                     self.forced = self.forced.max(1);
                     self.silences += 1;
@@ -408,7 +408,7 @@ impl Sender {
                 }
                 false => self.heard,
             };
-            due = due.min(silent_since + self.patience(config));
+            due = due.min(silent_since + self.pull_timeout(config));
         }
         cx.set_timer(&mut self.timer, due, Owner::Sender(id), BACKSTOP);
         if self.may_send() {

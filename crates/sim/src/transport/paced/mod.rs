@@ -103,7 +103,7 @@ impl Flow<'_> {
     /// How long to wait at that rate, in bit/s, for a packet of data with a request, so that each round trip
     /// has a request: for a round trip, or not at all if no data may leave in it.
     #[inline]
-    pub fn patience(&self, rate: u64) -> Time {
+    pub fn timeout(&self, rate: u64) -> Time {
         let rtt = self.rtt.unwrap_or(Time::ZERO);
         if next_at(self.last, rate) <= self.now.saturating_add(rtt) { rtt } else { Time::ZERO }
     }

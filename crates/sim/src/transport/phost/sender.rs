@@ -5,17 +5,15 @@ use std::collections::VecDeque;
 use super::tokens::slots;
 use super::{Plan, kind};
 use crate::engine::contract::event::Owner;
-use crate::engine::contract::host::{Host, Timer, Toward};
+use crate::engine::contract::host::{Host, Toward};
 use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
+use crate::transport::backoff::Backoff;
 use crate::transport::reassembly::{Arrival, Reassembly, Record};
 use crate::units::Time;
 
 /// The sender's timer.
 pub const REQUEST: u8 = 0;
-
-/// The interval between requests is doubled so often at the most.
-const DOUBLINGS_MOST: u32 = 6;
 
 /// A token that has come.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +36,8 @@ pub struct Sender {
     /// Packets that have been sent, and how many.
     sent: Reassembly,
     packets_sent: u32,
-    requests: u32,
-    timer: Timer,
+    /// For requests.
+    backoff: Backoff,
 }
 
 impl Sender {
@@ -63,14 +61,13 @@ impl Sender {
     }
 
     fn restart_timer(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
-        let due = cx.now() + Time(plan.request_interval.0 << self.requests.min(DOUBLINGS_MOST));
-        cx.set_timer(&mut self.timer, due, Owner::Sender(id), REQUEST);
+        self.backoff.restart(plan.request_interval, Owner::Sender(id), REQUEST, cx);
     }
 
     /// Nothing has come from the receiver for an interval.
     pub fn on_timer(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
-        if cx.timer_is_due(&mut self.timer, Owner::Sender(id), REQUEST) {
-            self.requests += 1;
+        if self.backoff.is_due(Owner::Sender(id), REQUEST, cx) {
+            self.backoff.double();
             self.request(id, plan, cx);
         }
     }
@@ -90,7 +87,7 @@ impl Sender {
         let slot = cx.transmission(cx.port(id), plan.full);
         let expires = cx.now() + slots(slot, plan.token_expiry);
         self.tokens.push_back(Token { packet: header.number, number: header.seq as u32, expires });
-        self.requests = 0;
+        self.backoff.reset();
         self.restart_timer(id, plan, cx);
     }
 
@@ -127,7 +124,7 @@ impl Sender {
 
     /// All bytes have arrived.
     pub fn on_ack(&mut self, id: ConnId, cx: &mut impl Host) {
-        self.timer.clear();
+        self.backoff.clear();
         self.tokens.clear();
         self.free_sent = self.free;
         cx.acknowledged(id);

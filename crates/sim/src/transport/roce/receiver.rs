@@ -17,7 +17,7 @@ pub struct Receiver {
     /// Bytes that have arrived, each counted once.
     pub received: u64,
     /// Whether the sender has been notified that it is missing.
-    told: bool,
+    reported: bool,
     /// Whether data has been marked since the last acknowledgement.
     marked: bool,
     /// A missing packet that has been reported is reported again from this time on.
@@ -71,7 +71,7 @@ impl Receiver {
     fn accept(&mut self, packet: &Packet, config: &Config, cx: &mut impl Host) {
         let Header { kind, len, .. } = packet.header;
         self.expected += 1;
-        self.told = false;
+        self.reported = false;
         let last = kind == kind::LAST;
         if self.expected > self.reached {
             self.reached = self.expected;
@@ -88,10 +88,10 @@ impl Receiver {
 
     /// A packet is missing, and the one that has arrived is discarded; one report is enough, for some time.
     fn report(&mut self, packet: &Packet, config: &Config, cx: &mut impl Host) {
-        if self.told && (config.nak_interval.is_none() || cx.now() < self.nak_at) {
+        if self.reported && (config.nak_interval.is_none() || cx.now() < self.nak_at) {
             return;
         }
-        self.told = true;
+        self.reported = true;
         self.nak_at = config.nak_interval.map_or(Time::NEVER, |interval| cx.now().saturating_add(interval));
         self.expected -= self.expected % config.chunk;
         self.acknowledge(packet, kind::NAK, config, cx);

@@ -4,30 +4,15 @@
 #![cfg(test)]
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
 use super::congestion::{Ack, Control, Loss};
 use super::*;
-use crate::engine::contract::controller::Channel;
-use crate::engine::contract::credit::Credits;
 use crate::engine::contract::fake::FakeHost;
-use crate::engine::contract::gate::Thresholds;
-use crate::engine::contract::members::Members;
-use crate::engine::contract::memory::Memory;
 use crate::engine::contract::packet::flag;
-use crate::engine::contract::rules::Rules;
 use crate::engine::contract::telemetry::{Hop, Telemetry};
-use crate::engine::data::plan::Agenda;
-use crate::engine::data::plan::Parts;
-use crate::engine::data::plan::Plan;
-use crate::engine::parted::Parted;
-use crate::engine::parted::executor::InTurn;
-use crate::engine::run::Engine;
-use crate::scenario::Scenario;
-use crate::setup::Setup;
-use crate::topology::{Fabric, Link};
+use crate::setup::replaced::run_with_transport;
+use crate::topology::Fabric;
 use crate::units::Rate;
-use crate::{agent, balancer, controller, parting, queue};
 
 const FLOW: ConnId = ConnId(0);
 
@@ -282,10 +267,10 @@ fn what_a_control_is_told() {
         host.now = Time::from_us(us);
         host.answers(&mut model, answer);
     }
-    let told = |ack: &Ack| (ack.acked, ack.una, ack.next, ack.in_flight, ack.marked, ack.hops);
-    let told: Vec<_> = model.probe().acks.iter().map(told).collect();
+    let fields = |ack: &Ack| (ack.acked, ack.una, ack.next, ack.in_flight, ack.marked, ack.hops);
+    let acks: Vec<_> = model.probe().acks.iter().map(fields).collect();
     // The second is a NAK: the sender has gone back to byte 1000.
-    assert_eq!(told, [(1000, 1000, 3000, 3000, true, 1), (0, 1000, 1000, 2000, true, 1)]);
+    assert_eq!(acks, [(1000, 1000, 3000, 3000, true, 1), (0, 1000, 1000, 2000, true, 1)]);
     let round_trips: Vec<Time> = model.probe().acks.iter().map(|ack| ack.rtt).collect();
     assert_eq!(round_trips, [Time::from_us(6), Time(8_000_000 - 2 * 1_699_200)]);
     host.times_out(&mut model, FLOW);
@@ -318,93 +303,15 @@ impl Control for Collector {
     }
 }
 
-/// A run whose flows have that control, and whose ports write telemetry.
-struct Collecting<'a>(&'a Setup);
-
-impl Members for Collecting<'_> {
-    type Endpoint = Connections<Collector>;
-    type Queue = queue::Model;
-    type Balancer = balancer::Model;
-    type Agent = agent::Model;
-    type Controller = controller::Model;
-
-    fn endpoints(&self, fabric: &Fabric) -> Vec<Connections<Collector>> {
-        let configs = Configs::new(vec![Roce { payload: Bytes(1188), ..Roce::default() }], fabric);
-        let Connections { configs, senders, receivers } = Connections::new(configs);
-        let asks = |mut config: Config| {
-            config.signals.telemetry = true;
-            config
-        };
-        vec![Connections { configs: configs.map(asks), senders, receivers }]
-    }
-
-    fn telemetry(&self) -> u32 {
-        1
-    }
-
-    fn has_records(&self) -> bool {
-        true
-    }
-
-    fn committed(&self) -> Option<Rules> {
-        None
-    }
-
-    fn balancers(&self, fabric: &Fabric, seed: u64, replica: u64) -> Vec<balancer::Model> {
-        self.0.balancers(fabric, seed, replica)
-    }
-
-    fn agents_serve(&self) -> Option<u8> {
-        None
-    }
-
-    fn agent(&self, link: &Link) -> agent::Model {
-        self.0.agent(link)
-    }
-
-    fn controller(&self) -> Option<(controller::Model, u8, Channel)> {
-        None
-    }
-
-    fn queue(&self, rate: Rate, to_host: bool) -> queue::Model {
-        self.0.queue(rate, to_host)
-    }
-
-    fn host_queue(&self) -> queue::Model {
-        self.0.host_queue()
-    }
-
-    fn acts_on_departure(&self) -> bool {
-        self.0.acts_on_departure()
-    }
-
-    fn pauses(&self) -> bool {
-        self.0.pauses()
-    }
-
-    fn thresholds(&self, link: &Link, back: &Link) -> Thresholds {
-        self.0.thresholds(link, back)
-    }
-
-    fn credits(&self) -> Credits {
-        self.0.credits()
-    }
-
-    fn shares_memory(&self) -> bool {
-        self.0.shares_memory()
-    }
-
-    fn memory(&self) -> Memory {
-        self.0.memory()
-    }
-
-    fn frame_bytes(&self) -> u32 {
-        self.0.frame_bytes()
-    }
-
-    fn port_bytes(&self) -> usize {
-        self.0.port_bytes()
-    }
+/// Connections with that control, which asks for telemetry.
+fn collecting(fabric: &Fabric) -> Connections<Collector> {
+    let configs = Configs::new(vec![Roce { payload: Bytes(1188), ..Roce::default() }], fabric);
+    let Connections { configs, senders, receivers } = Connections::new(configs);
+    let asks = |mut config: Config| {
+        config.signals.telemetry = true;
+        config
+    };
+    Connections { configs: configs.map(asks), senders, receivers }
 }
 
 /// The telemetry of a flow of so many packets of 1188 + 62 = 1250 B over three switches, in so many parts.
@@ -422,46 +329,8 @@ fn collected(queue: &str, packets: u64, parts: u32) -> Vec<Telemetry> {
         "#,
         1188 * packets
     );
-    let scenario: Scenario = toml::from_str(&text).unwrap();
-    let setup = Setup::new(&scenario, scenario.topology.build().into()).unwrap();
-    let Plan {
-        parts: Parts { fabric, routes, faults, seed, replica, serviced_only, whole_ns, ties, agenda, .. },
-        ..
-    } = setup.plan(&scenario, Agenda::Calendar);
-    let members = &Collecting(&setup);
-    let of = setup.plan(&scenario, Agenda::Calendar);
-    let plan = Plan {
-        parts: Parts {
-            fabric,
-            routes,
-            faults,
-            members,
-            seed,
-            replica,
-            serviced_only,
-            whole_ns,
-            ties,
-            agenda,
-        },
-        carriers: of.carriers,
-        traffic: of.traffic,
-        flows_max: of.flows_max,
-        stop_delay: of.stop_delay,
-        until: of.until,
-        stall: of.stall,
-        timeout_max: of.timeout_max,
-        memory_limit: of.memory_limit,
-        work_limit: of.work_limit,
-        full_packet: of.full_packet,
-        audit: of.audit,
-    };
     COLLECTED.take();
-    if parts == 1 {
-        Engine::new(&plan).run(&mut |_| true);
-    } else {
-        let cut = parting::cut(&setup, parts).expect("the line can be cut");
-        Parted::new(&plan, &Arc::new(cut)).run(&InTurn, &mut |_| true);
-    }
+    run_with_transport(&text, parts, collecting);
     COLLECTED.take()
 }
 

@@ -48,9 +48,9 @@ impl Marks {
         Marks { echo, echoes: false }
     }
 
-    /// A segment arrives, with a mark or without, and with word that the window has been reduced or without.
+    /// A segment arrives, with a mark or without, and with a notice that the window has been reduced (CWR) or without.
     #[inline]
-    pub fn hear(&self, marked: bool, reduced: bool) -> Change {
+    pub fn on_segment(&self, marked: bool, reduced: bool) -> Change {
         let differs = marked != self.echoes;
         match self.echo {
             None => Change { changes: false, echoes: false, at_once: false },

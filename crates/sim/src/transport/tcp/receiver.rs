@@ -64,7 +64,7 @@ impl Receiver {
             return cx.send_to_sender(flow, config.ack_bytes(), header);
         }
         cx.note_arrival(packet);
-        let heard = self.marks.hear(packet.has(flag::CE), packet.header.kind & kind::CWR != 0);
+        let heard = self.marks.on_segment(packet.has(flag::CE), packet.header.kind & kind::CWR != 0);
         if heard.changes && self.unacknowledged > 0 {
             // Data received before the change is acknowledged by itself, so that the echo is exact (RFC 8257,
             // 3.2).

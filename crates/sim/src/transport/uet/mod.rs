@@ -117,8 +117,8 @@ impl Endpoint for Model {
 
     fn connect(&mut self, id: ConnId, key: u64, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
-        let chance = cx.flow_stream(Purpose::Packets, key);
-        *self.senders.open(id, cx) = Some(Sender::new(cx.rate(cx.port(id)), chance, true, config));
+        let stream = cx.flow_stream(Purpose::Packets, key);
+        *self.senders.open(id, cx) = Some(Sender::new(cx.rate(cx.port(id)), stream, true, config));
     }
 
     fn message(&mut self, flow: ConnId, start: Start, cx: &mut impl Host) {
@@ -136,9 +136,9 @@ impl Endpoint for Model {
             && credit.oversubscription_control == Derived::Given(true)
             && pacer.slowdown.is_none()
         {
-            let chance = cx.flow_stream(Purpose::Host, u64::from(cx.host().0));
+            let stream = cx.flow_stream(Purpose::Host, u64::from(cx.host().0));
             let ratio = credit.oversubscription.or(1.0);
-            pacer.slowdown = Some(Slowdown::new(credit, config.network_rtt(), ratio, chance));
+            pacer.slowdown = Some(Slowdown::new(credit, config.network_rtt(), ratio, stream));
         }
     }
 

@@ -25,7 +25,7 @@ pub struct Slowdown {
     /// Its end.
     ends: Time,
     interval: Time,
-    chance: Stream,
+    stream: Stream,
 }
 
 /// Intervals without any packets change nothing more after so many.
@@ -34,7 +34,7 @@ const EMPTY_INTERVALS: u32 = 1000;
 impl Slowdown {
     /// Of a host in a network of that round trip and oversubscription. Its intervals begin with the simulation, as in the
     /// simulator: the first one ends about a round trip and a half later, however early or late data comes.
-    pub fn new(config: &Rccc, rtt: Time, ratio: f64, chance: Stream) -> Slowdown {
+    pub fn new(config: &Rccc, rtt: Time, ratio: f64, stream: Stream) -> Slowdown {
         let mut slowdown = Slowdown {
             share: 1.0,
             least: (config.min_rate / ratio).max(0.01),
@@ -46,14 +46,14 @@ impl Slowdown {
             trimmed_last: 0,
             ends: Time::ZERO,
             interval: Time(rtt.0 + rtt.0 / 2),
-            chance,
+            stream,
         };
         slowdown.draw_end();
         slowdown
     }
 
     fn draw_end(&mut self) {
-        let length = self.interval.0 as f64 * (0.75 + 0.5 * self.chance.unit());
+        let length = self.interval.0 as f64 * (0.75 + 0.5 * self.stream.unit());
         self.ends = self.ends + Time((length as u64).max(1));
     }
 

@@ -63,7 +63,7 @@ pub type Waiting = u32;
 
 impl Sender {
     /// Of a connection without a flow so far, from a host whose link has that rate.
-    pub fn new(line: Rate, chance: Stream, kept: bool, config: &Config) -> Sender {
+    pub fn new(line: Rate, stream: Stream, kept: bool, config: &Config) -> Sender {
         let scale = config.scale(line);
         let limit = scale.max_window() as i64;
         let values = config.entropy_values as u16;
@@ -84,7 +84,7 @@ impl Sender {
             speculating: true,
             requested: 0,
             delays: Delays::new(scale, config.delay_gain()),
-            entropy: entropy::Model::new(&config.entropy, values, chance),
+            entropy: entropy::Model::new(&config.entropy, values, stream),
             timeouts: Timeouts::default(),
             sleek: config.sleek.map(|_| Sleek::default()),
             queued: false,

@@ -7,8 +7,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
+use super::bounds;
 use super::window::Window;
 use super::{Ack, Control, Settings, Signals, Telemetry};
 use crate::derived::{Derived, Longest, Values};
@@ -78,8 +78,7 @@ impl Settings for DcqcnHpcc {
     }
 
     fn derived(&self, longest: &Longest) -> Values {
-        let asked = self.window != Window::None && self.base_rtt.given().is_none();
-        asked.then(|| ("base_rtt".into(), json!(longest.round_trip))).into_iter().collect()
+        if self.window == Window::None { Vec::new() } else { bounds::base_rtt(&self.base_rtt, longest) }
     }
 }
 

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bounds::Bounds;
 use super::{Ack, Control, Settings, Signals, Telemetry};
 use crate::units::Rate;
 
@@ -42,8 +43,7 @@ impl Settings for DctcpControl {
 #[derive(Clone, Debug)]
 pub struct Model {
     config: DctcpControl,
-    /// The rate of the flow's port, in bit/s.
-    line: f64,
+    bounds: Bounds,
     rate: f64,
     /// Average share of marked packets.
     alpha: f64,
@@ -59,11 +59,11 @@ pub struct Model {
 impl Model {
     /// A flow starts at the rate of its line, with a share of marks of 1.
     pub fn new(config: &DctcpControl, line: Rate) -> Model {
-        let line = line.0 as f64;
+        let bounds = Bounds::new(line, config.min_rate);
         Model {
             config: config.clone(),
-            line,
-            rate: line,
+            bounds,
+            rate: bounds.line(),
             alpha: 1.0,
             answers: 0,
             marks: 0,
@@ -78,8 +78,7 @@ impl Model {
     }
 
     fn set(&mut self, rate: f64) {
-        let least = self.config.min_rate.map_or(self.line / 1000.0, |rate| rate.0 as f64);
-        self.rate = rate.max(least).min(self.line);
+        self.rate = self.bounds.clamp(rate);
     }
 
     /// Closes a round trip: its share of marks enters the average. The first acknowledgement only opens one.
@@ -95,9 +94,8 @@ impl Model {
 
 impl Control for Model {
     fn on_line(&mut self, line: Rate) {
-        let free = self.rate >= self.line;
-        self.line = line.0 as f64;
-        self.set(if free { self.line } else { self.rate });
+        let rate = self.bounds.follow(line, self.rate);
+        self.set(rate);
     }
 
     fn on_ack(&mut self, ack: &Ack, _telemetry: &Telemetry) {
@@ -115,8 +113,7 @@ impl Control for Model {
             self.cut_until = Some(ack.next);
         }
         if closes && self.cut_until.is_none() {
-            let step = self.config.ai.map_or(self.line / 100.0, |rate| rate.0 as f64);
-            self.set(self.rate + step);
+            self.set(self.rate + self.bounds.step(self.config.ai, 100.0));
         }
     }
 

@@ -6,8 +6,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
+use super::bounds::{self, Bounds};
 use super::window::Window;
 use super::{Ack, Control, Settings, Signals, Telemetry};
 use crate::derived::{Derived, Longest, Values};
@@ -77,8 +77,7 @@ impl Settings for Hpcc {
     }
 
     fn derived(&self, longest: &Longest) -> Values {
-        let given = self.base_rtt.given();
-        given.map_or_else(|| vec![("base_rtt".into(), json!(longest.round_trip))], |_| Vec::new())
+        bounds::base_rtt(&self.base_rtt, longest)
     }
 }
 
@@ -104,8 +103,7 @@ struct Ports {
 pub struct Model {
     config: Hpcc,
     base_rtt: Time,
-    /// The rate of the flow's port, in bit/s.
-    line: f64,
+    bounds: Bounds,
     rate: f64,
     window: Option<u64>,
     /// A round trip is over when this byte is acknowledged; 0 before the first acknowledgement.
@@ -117,12 +115,13 @@ pub struct Model {
 impl Model {
     /// A flow starts at the rate of its line.
     pub fn new(config: &Hpcc, line: Rate) -> Model {
-        let line = line.0 as f64;
+        let bounds = Bounds::new(line, config.min_rate);
+        let line = bounds.line();
         let base_rtt = config.base_rtt.or(Time::from_us(1));
         let reference = Reference { load: 1.0, rate: line, stage: 0 };
         Model {
             base_rtt,
-            line,
+            bounds,
             rate: line,
             window: config.window.bytes(line, line, base_rtt),
             round_end: 0,
@@ -138,16 +137,15 @@ impl Model {
 
     /// Rate and stage that follow from a reference.
     fn reaction(&self, reference: &Reference) -> (f64, u32) {
-        let Hpcc { eta, max_stage, ai, min_rate, .. } = self.config;
-        let ai = ai.map_or(self.line / 2500.0, |rate| rate.0 as f64);
-        let least = min_rate.map_or(self.line / 1000.0, |rate| rate.0 as f64);
+        let Hpcc { eta, max_stage, ai, .. } = self.config;
+        let ai = self.bounds.step(ai, 2500.0);
         let over = reference.load / eta;
         let (rate, stage) = if over >= 1.0 || reference.stage >= max_stage {
             (reference.rate / over + ai, 0)
         } else {
             (reference.rate + ai, reference.stage + 1)
         };
-        (rate.max(least).min(self.line), stage)
+        (self.bounds.clamp(rate), stage)
     }
 
     /// Averages the load in over the time that it is of, reacts, and keeps the reaction at the end of a round trip.
@@ -165,14 +163,14 @@ impl Model {
 
     fn set(&mut self, rate: f64) {
         self.rate = rate;
-        self.window = self.config.window.bytes(self.line, rate, self.base_rtt);
+        self.window = self.config.window.bytes(self.bounds.line(), rate, self.base_rtt);
     }
 }
 
 impl Control for Model {
     fn on_line(&mut self, line: Rate) {
-        self.line = line.0 as f64;
-        self.set(self.rate.min(self.line));
+        self.bounds.set_line(line);
+        self.set(self.rate.min(self.bounds.line()));
     }
 
     fn on_ack(&mut self, ack: &Ack, telemetry: &Telemetry) {

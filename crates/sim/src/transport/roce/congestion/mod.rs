@@ -62,6 +62,7 @@ controls! {
     timely::Timely = "timely",
 }
 
+pub mod bounds;
 pub mod window;
 
 impl Default for RateControl {

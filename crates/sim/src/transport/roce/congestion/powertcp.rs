@@ -6,8 +6,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
+use super::bounds::{self, Bounds};
 use super::window::in_time;
 use super::{Ack, Control, Settings, Signals, Telemetry};
 use crate::derived::{Derived, Longest, Values};
@@ -82,8 +82,7 @@ impl Settings for PowerTcp {
     }
 
     fn derived(&self, longest: &Longest) -> Values {
-        let given = self.base_rtt.given();
-        given.map_or_else(|| vec![("base_rtt".into(), json!(longest.round_trip))], |_| Vec::new())
+        bounds::base_rtt(&self.base_rtt, longest)
     }
 }
 
@@ -92,8 +91,7 @@ impl Settings for PowerTcp {
 pub struct Model {
     config: PowerTcp,
     base_rtt: Time,
-    /// The rate of the flow's port, in bit/s.
-    line: f64,
+    bounds: Bounds,
     /// Window in bytes, and that of the last round trip.
     window: f64,
     last_window: f64,
@@ -110,13 +108,13 @@ pub struct Model {
 impl Model {
     /// A flow starts with the bandwidth-delay product of its line.
     pub fn new(config: &PowerTcp, line: Rate) -> Model {
-        let line = line.0 as f64;
+        let bounds = Bounds::new(line, config.min_rate);
         let base_rtt = config.base_rtt.or(Time::from_us(1));
-        let window = in_time(line, base_rtt);
+        let window = in_time(bounds.line(), base_rtt);
         Model {
             config: config.clone(),
             base_rtt,
-            line,
+            bounds,
             window,
             last_window: window,
             power: 1.0,
@@ -139,10 +137,10 @@ impl Model {
 
     /// The window by the law of the paper: gamma (w / power + beta) + (1 - gamma) w.
     fn update(&mut self) {
-        let PowerTcp { gamma, beta, eta, min_rate, .. } = self.config;
-        let pipe = in_time(self.line, self.base_rtt);
+        let PowerTcp { gamma, beta, eta, .. } = self.config;
+        let pipe = in_time(self.bounds.line(), self.base_rtt);
         let beta = beta.map_or(pipe / 10.0, |bytes| bytes.0 as f64);
-        let least = in_time(min_rate.map_or(self.line / 1000.0, |rate| rate.0 as f64), self.base_rtt);
+        let least = in_time(self.bounds.least(), self.base_rtt);
         let window = gamma * (self.last_window / (self.power / eta) + beta) + (1.0 - gamma) * self.window;
         self.window = window.max(least).min(pipe);
     }
@@ -180,9 +178,9 @@ impl Model {
 
 impl Control for Model {
     fn on_line(&mut self, line: Rate) {
-        let free = self.rate() >= self.line;
-        self.line = line.0 as f64;
-        let pipe = in_time(self.line, self.base_rtt);
+        let free = self.rate() >= self.bounds.line();
+        self.bounds.set_line(line);
+        let pipe = in_time(self.bounds.line(), self.base_rtt);
         self.window = if free { pipe } else { self.window.min(pipe) };
         self.last_window = self.last_window.min(pipe);
     }

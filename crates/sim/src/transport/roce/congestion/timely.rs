@@ -5,8 +5,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
+use super::bounds::{self, Bounds};
 use super::window::Window;
 use super::{Ack, Control, Settings, Signals, Telemetry};
 use crate::derived::{Derived, Longest, Values};
@@ -98,8 +98,7 @@ impl Settings for Timely {
     }
 
     fn derived(&self, longest: &Longest) -> Values {
-        let asked = self.window != Window::None && self.base_rtt.given().is_none();
-        asked.then(|| ("base_rtt".into(), json!(longest.round_trip))).into_iter().collect()
+        if self.window == Window::None { Vec::new() } else { bounds::base_rtt(&self.base_rtt, longest) }
     }
 }
 
@@ -107,8 +106,7 @@ impl Settings for Timely {
 #[derive(Clone, Debug)]
 pub struct Model {
     config: Timely,
-    /// The rate of the flow's port, in bit/s.
-    line: f64,
+    bounds: Bounds,
     rate: f64,
     window: Option<u64>,
     /// The sample of the last round trip; none before the first.
@@ -124,26 +122,25 @@ pub struct Model {
 impl Model {
     /// A flow starts at the rate of its line.
     pub fn new(config: &Timely, line: Rate) -> Model {
-        let line = line.0 as f64;
+        let bounds = Bounds::new(line, config.min_rate);
         let mut model = Model {
             config: config.clone(),
-            line,
-            rate: line,
+            bounds,
+            rate: bounds.line(),
             window: None,
             last: None,
             difference: 0.0,
             rises: 0,
             round_end: 0,
         };
-        model.set(line);
+        model.set(bounds.line());
         model
     }
 
     fn set(&mut self, rate: f64) {
-        let least = self.config.min_rate.map_or(self.line / 1000.0, |rate| rate.0 as f64);
-        self.rate = rate.max(least).min(self.line);
+        self.rate = self.bounds.clamp(rate);
         let base_rtt = self.config.base_rtt.or(Time::from_us(1));
-        self.window = self.config.window.bytes(self.line, self.rate, base_rtt);
+        self.window = self.config.window.bytes(self.bounds.line(), self.rate, base_rtt);
     }
 
     /// The increase below `t_low`, or at a gradient of 0 or less.
@@ -154,13 +151,12 @@ impl Model {
             _ => hyper,
         };
         let (given, share) = if step { (self.config.hai, 200.0) } else { (self.config.ai, 1000.0) };
-        let step = given.map_or(self.line / share, |rate| rate.0 as f64);
         if self.config.hai_counts == Counts::Any || !below {
             self.rises += 1;
         } else {
             self.rises = 0;
         }
-        self.set(self.rate + step);
+        self.set(self.rate + self.bounds.step(given, share));
     }
 
     fn fall(&mut self, factor: f64) {
@@ -188,9 +184,8 @@ impl Model {
 
 impl Control for Model {
     fn on_line(&mut self, line: Rate) {
-        let free = self.rate >= self.line;
-        self.line = line.0 as f64;
-        self.set(if free { self.line } else { self.rate });
+        let rate = self.bounds.follow(line, self.rate);
+        self.set(rate);
     }
 
     fn on_ack(&mut self, ack: &Ack, _telemetry: &Telemetry) {
