@@ -14,6 +14,7 @@ from flowyard.bench import (
     control,
     cores,
     machine,
+    members,
     memory,
     page,
     paths,
@@ -123,6 +124,7 @@ def test_the_cases_are_the_ones_that_others_rely_on():
             )
         ),
         *(f"{name}-rack" for name in RATES),
+        "uet-permutation-k16",
     }
     assert all(case.path.exists() for case in cases.CASES)
 
@@ -177,6 +179,43 @@ def test_a_run_in_a_process_of_its_own(small):
     assert figures["full_packets"] == 4
     assert 0 < figures["median_goodput"] < 1
     assert figures["peak_memory_bytes"] is None or figures["peak_memory_bytes"] > 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("transport", "bytes"),
+    [
+        ("homa", 1440),
+        ("phost", 1460),
+        ("uet", 4086),
+        ("dcqcn", 1000),
+        ("roce", 1000),
+        ("ndp", 1436),
+        ("tcp", 1460),
+        ("mptcp", 1460),
+        ("rcp", 1460),
+    ],
+)
+def test_the_payload_of_a_full_packet(transport, bytes):
+    """By the transports' pages: Homa's 1500 B have a header of 28 B of the network and one of 32 B, NDP's one of 64 B."""
+    queues = {"dcqcn": "lossless", "roce": "lossless", "ndp": "ndp", "uet": "trimming"}
+    queues |= dict.fromkeys(("homa", "phost"), "strict-priority")
+    flows = {"name": "a", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "10KB"}}
+    document = {"topology": "single-switch", "transport": transport, "traffic": [flows]}
+    run = fy.run(document | {"queue": queues.get(transport, "drop-tail")})
+    assert child.payload(run.summary["scenario"]) == bytes
+
+
+def test_each_pair_of_members_runs():
+    for pair in members.PAIRS:
+        other, own = pair.documents()
+        assert other != own
+        for document in (other, own):
+            fy.check(document)
+    one = members.PAIRS[0].documents()[1]
+    assert members.cost({**one, "topology": {"fat-tree": {"k": 4}}}) > 0
+    ratios = {pair.name: pair.limit for pair in members.PAIRS}
+    assert all(check.met for check in members.checks(ratios))
+    assert not members.checks(dict.fromkeys(ratios, 10.0))[0].met
 
 
 def test_a_process_that_fails_says_why():

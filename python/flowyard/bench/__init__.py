@@ -1,7 +1,7 @@
 """`flowyard bench`: the engine's speed and memory on this machine, against the targets.
 
-`cases` says what is timed, `speed`, `memory`, `threads`, `cores`, `startup`, `slotted`, `paths`, `ports`, `control` and
-`prototypes` measure, each with its method in its first lines, `checks` compares with what was promised, `page` prints
+`cases` says what is timed, `speed`, `memory`, `threads`, `cores`, `startup`, `slotted`, `paths`, `ports`, `control`,
+`prototypes` and `members` measure, each with its method in its first lines, `checks` compares with what was promised, `page` prints
 and writes docs/benchmarks.md.
 """
 
@@ -11,7 +11,18 @@ from typing import Any
 from flowyard.bench.cases import CASES
 from flowyard.bench.checks import Check
 
-PARTS = ("memory", "threads", "cores", "start-up", "slotted", "paths", "ports", "control", "prototypes")
+PARTS = (
+    "memory",
+    "threads",
+    "cores",
+    "start-up",
+    "slotted",
+    "paths",
+    "ports",
+    "control",
+    "prototypes",
+    "members",
+)
 NAMES = (*(case.name for case in CASES), *PARTS)
 
 
@@ -21,6 +32,7 @@ def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]
         control,
         cores,
         machine,
+        members,
         memory,
         paths,
         ports,
@@ -60,6 +72,9 @@ def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]
     if "prototypes" in wanted:
         figures["prototypes"] = prototypes.measure(rounds, tell)
         checks += prototypes.checks(figures["prototypes"])
+    if "members" in wanted:
+        figures["members"] = members.measure(rounds, tell)
+        checks += members.checks(figures["members"])
     tell("")
     checks.sort(key=lambda check: check.target)
     figures["targets"] = [check.json() for check in checks]

@@ -64,8 +64,12 @@ def payload(scenario: dict[str, Any]) -> int:
         return size(fields["lengths"]["fixed"]) - size(fields["header_bytes"])
     if name == "central":
         return size(fields["lengths"]["fixed"])
+    if "mtu" in fields:
+        headers = ("network_header", "scheduled_header", "header_bytes")
+        return size(fields["mtu"]) - sum(size(fields[key]) for key in headers if key in fields)
     # Schemes that are told their rate share a table of how packets are sent.
-    return size(fields.get("pacing", fields)["payload" if name == "dcqcn" else "mss"])
+    fields = fields.get("pacing", fields)
+    return size(fields.get("payload") or fields["mss"])
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ TARGETS = {
     12: "Port agents",
     13: "Central control",
     14: "Members in Python",
+    15: "Members beside others, CPU per packet-hop",
 }
 
 
