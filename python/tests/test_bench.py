@@ -182,7 +182,7 @@ def test_a_run_in_a_process_of_its_own(small):
 
 
 @pytest.mark.parametrize(
-    ("transport", "bytes"),
+    ("transport", "payload"),
     [
         ("homa", 1440),
         ("phost", 1460),
@@ -195,14 +195,14 @@ def test_a_run_in_a_process_of_its_own(small):
         ("rcp", 1460),
     ],
 )
-def test_the_payload_of_a_full_packet(transport, bytes):
-    """By the transports' pages: Homa's 1500 B have a header of 28 B of the network and one of 32 B, NDP's one of 64 B."""
+def test_the_payload_of_a_full_packet(transport, payload):
+    """By the transports' pages: Homa's 1500 B have headers of 28 B and 32 B, NDP's one of 64 B."""
     queues = {"dcqcn": "lossless", "roce": "lossless", "ndp": "ndp", "uet": "trimming"}
     queues |= dict.fromkeys(("homa", "phost"), "strict-priority")
     flows = {"name": "a", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "10KB"}}
     document = {"topology": "single-switch", "transport": transport, "traffic": [flows]}
     run = fy.run(document | {"queue": queues.get(transport, "drop-tail")})
-    assert child.payload(run.summary["scenario"]) == bytes
+    assert child.payload(run.summary["scenario"]) == payload
 
 
 def test_each_pair_of_members_runs():

@@ -1,8 +1,8 @@
 """`flowyard bench`: the engine's speed and memory on this machine, against the targets.
 
 `cases` says what is timed, `speed`, `memory`, `threads`, `cores`, `startup`, `slotted`, `paths`, `ports`, `control`,
-`prototypes` and `members` measure, each with its method in its first lines, `checks` compares with what was promised, `page` prints
-and writes docs/benchmarks.md.
+`prototypes` and `members` measure, each with its method in its first lines, `checks` compares with what was promised,
+`page` prints and writes docs/benchmarks.md.
 """
 
 import sys
