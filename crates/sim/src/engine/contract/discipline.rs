@@ -252,18 +252,28 @@ impl PortContext<'_> {
     }
 
     /// A packet takes a step at this port.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn see(&mut self, step: Step, id: PacketId) {
+        if self.after.watch.asks(step, self.link, self.arena[id].conn) {
+            let packet = self.arena[id];
+            self.show(step, &packet);
+        }
+    }
+
+    /// Notes the step of a packet, for which an observer asks.
+    #[cold]
+    fn show(&mut self, step: Step, packet: &Packet) {
         let place = self.place();
-        self.after.watch.step(place, step, self.link, &self.arena[id], self.conns);
+        self.after.watch.step(place, step, self.link, packet, self.conns);
     }
 
     /// A packet leaves the port for good, and is not on its wire.
     #[cold]
     fn see_leaving(&mut self, step: Step, id: PacketId, packet: &Packet) {
-        let place = self.place();
+        if self.after.watch.asks(step, self.link, packet.conn) {
+            self.show(step, packet);
+        }
         let watch = &mut self.after.watch;
-        watch.step(place, step, self.link, packet, self.conns);
         watch.offered = watch.offered.filter(|&offered| offered != id);
     }
 

@@ -262,6 +262,9 @@ pub struct Watch {
     links: Vec<bool>,
     /// The flows whose points observers ask for, sorted; none: all.
     flows: Option<Vec<FlowId>>,
+    /// By connection, whether it is of one of these, or of several flows: looked at for each step of each packet. Empty if
+    /// observers ask for all flows.
+    followed: Vec<bool>,
     /// The place of a decision in retrospect, while a port makes one.
     pub turn: Option<u128>,
     /// The packet that a queue is offered, unless it has dropped it.
@@ -337,14 +340,28 @@ impl Watch {
         }
     }
 
-    /// Notes the step of a packet at a link.
-    pub fn step(&mut self, place: u128, step: Step, link: LinkId, packet: &Packet, conns: &[Conn]) {
-        let Conn { flow, closed, carried, .. } = conns[packet.conn.index()];
-        let flow = if closed { carried } else { flow };
-        if self.asked.has(step.kind()) && self.follows(flow) && self.links[link.index()] {
-            let conn = ConnAt::of(conns, packet.conn);
-            self.note(place, Point::Packet(step, PacketAt { link, packet: *packet, conn, is_last: false }));
+    /// A slot has a connection of that flow from now on, or of several.
+    pub fn opens(&mut self, id: ConnId, flow: FlowId) {
+        if self.flows.is_some() {
+            if id.index() >= self.followed.len() {
+                self.followed.resize(id.index() + 1, false);
+            }
+            self.followed[id.index()] = self.follows(flow);
         }
+    }
+
+    /// Whether an observer asks for such a step of a packet of that connection at a link. Most steps are of other flows, where
+    /// only some are observed: asked before the point is made.
+    #[inline]
+    pub fn asks(&self, step: Step, link: LinkId, conn: ConnId) -> bool {
+        let follows = || self.flows.is_none() || self.followed[conn.index()];
+        self.asked.has(step.kind()) && self.links[link.index()] && follows()
+    }
+
+    /// Notes the step of a packet at a link, for which an observer asks.
+    pub fn step(&mut self, place: u128, step: Step, link: LinkId, packet: &Packet, conns: &[Conn]) {
+        let conn = ConnAt::of(conns, packet.conn);
+        self.note(place, Point::Packet(step, PacketAt { link, packet: *packet, conn, is_last: false }));
     }
 
     /// Keeps what a sender's pace is now; returns what it was.

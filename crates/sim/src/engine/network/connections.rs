@@ -54,6 +54,7 @@ impl<M: Members> Network<'_, M> {
             let none = Conn { open: false, ..Conn::between(NodeId(0), NodeId(0)) };
             self.conns.resize(id.index() + 1, none);
         }
+        self.after.watch.opens(id, conn.flow);
         self.conns[id.index()] = conn;
     }
 

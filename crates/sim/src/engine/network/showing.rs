@@ -54,13 +54,24 @@ impl<M: Members> Network<'_, M> {
     /// A packet takes a step at a link, for observers.
     #[inline(never)]
     pub(in crate::engine) fn see_packet(&mut self, step: Step, link: LinkId, packet: &Packet) {
+        if !self.after.watch.asks(step, link, packet.conn) {
+            return;
+        }
         let place = self.event_place();
         self.after.watch.step(place, step, link, packet, &self.conns);
     }
 
     /// A packet comes out of a link, for observers.
-    #[inline(never)]
+    #[inline]
     pub(in crate::engine) fn see_arrival(&mut self, link: LinkId, id: PacketId) {
+        if self.after.watch.asks(Step::Arrived, link, self.arena[id].conn) {
+            self.show_arrived(link, id);
+        }
+    }
+
+    /// Notes the arrival of a packet, for which an observer asks.
+    #[cold]
+    fn show_arrived(&mut self, link: LinkId, id: PacketId) {
         let mut packet = self.arena[id];
         packet.hops = packet.hops.wrapping_add(1);
         let is_last = packet.dst == self.ends[link.index()];

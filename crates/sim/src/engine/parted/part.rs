@@ -134,7 +134,9 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Flows that this part has drawn get their numbers; `all` has those of all parts, in the order of their numbers.
     pub(in crate::engine) fn number(&mut self, numbers: &Numbers, all: impl Iterator<Item = Flow>) {
         for &id in &self.net.remote.opened {
-            numbers.give(&mut self.net.conns[id.index()].flow);
+            let flow = &mut self.net.conns[id.index()].flow;
+            numbers.give(flow);
+            self.net.after.watch.opens(id, *flow);
             self.kept.number(id, numbers);
         }
         self.net.agents.number(numbers);
