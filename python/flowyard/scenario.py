@@ -872,6 +872,12 @@ class Drb(Model):
     weights: Weights = "equal"
     """How often a path is in the list."""
 
+    reorder_timeout: str | None = None
+    """A receiving host gives data to its transport in the order in which it was sent, and holds a packet
+    behind a gap for at most this time. Absent: as it arrives. A time, such as "10us", at least 1ns, at
+    most 1s.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Presto(Model):
@@ -895,6 +901,12 @@ class Presto(Model):
 
     weights: Weights = "equal"
     """How often a path is in the list."""
+
+    reorder_timeout: str | None = None
+    """A receiving host gives data to its transport in the order in which it was sent, and holds a packet
+    behind a gap between two cells for at most this time. Absent: as it arrives. A time, such as "10us",
+    at least 1ns, at most 1s.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
