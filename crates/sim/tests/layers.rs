@@ -344,18 +344,30 @@ fn a_use_of_a_room_above_is_found() {
     ));
 }
 
+/// The layers that a text shows in a block, with that before each line.
+fn shown<'a>(text: &'a str, before: &str) -> Vec<Vec<&'a str>> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix(before));
+    let block = lines.skip_while(|line| !line.starts_with("units |")).take_while(|line| *line != "```");
+    block.map(|line| line.split([' ', '|']).filter(|word| !word.is_empty()).collect()).collect()
+}
+
 #[test]
-fn lib_shows_the_layers() {
-    let lib = std::fs::read_to_string(sources().join("lib.rs")).expect("a text");
-    let shown: Vec<Vec<&str>> = lib
-        .lines()
-        .filter_map(|line| line.strip_prefix("//! "))
-        .skip_while(|line| *line != "```text")
-        .skip(1)
-        .take_while(|line| *line != "```")
-        .map(|line| line.split([' ', '|']).filter(|word| !word.is_empty()).collect())
-        .collect();
-    assert_eq!(shown, LAYERS);
+fn lib_and_the_page_show_the_layers() {
+    let page: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../docs/architecture.md"].iter().collect();
+    for (path, before) in [(sources().join("lib.rs"), "//! "), (page, "")] {
+        let text = std::fs::read_to_string(&path).expect("a text");
+        assert_eq!(shown(&text, before), LAYERS, "{}", path.display());
+    }
+}
+
+/// Lines of the control that the how-to shows, as its title says.
+#[test]
+fn a_rate_control_has_sixty_lines() {
+    let page =
+        [env!("CARGO_MANIFEST_DIR"), "../../docs/how-to/own-rate-control.md"].iter().collect::<PathBuf>();
+    let page = std::fs::read_to_string(page).expect("a text");
+    assert!(page.starts_with("# A rate control for RDMA in 60 lines"));
+    assert!(first_file(&page).lines().count() <= 60);
 }
 
 #[test]
