@@ -1098,8 +1098,8 @@ class ConWeave(Model):
     """
 
     default_wait: str = "200us"
-    """The time for which they are held where nothing tells when that packet is to come. A time, such as
-    "10us", at least 0s, at most 1s.
+    """The time for which they are held where no packet has shown when that one is expected. A time, such
+    as "10us", at least 0s, at most 1s.
     """
 
     tx_expiry: str = "300us"
@@ -3943,7 +3943,7 @@ class DaqPort(Model):
     """The round trip that `ratio` counts in."""
 
     reported: Reported = "class"
-    """The queue that a credit frame tells a sender of, which windows follow."""
+    """The queue that a credit frame reports to a sender, which windows follow."""
 
     short_weight: int = 1
     """Share of the link for flows with a deadline while both classes have packets (paper: w_s / w_l =
