@@ -872,6 +872,12 @@ class Drb(Model):
     weights: Weights = "equal"
     """How often a path is in the list."""
 
+    reorder_timeout: str | None = None
+    """A receiving host gives data to its transport in the order in which it was sent, and holds a packet
+    behind a gap for at most this time. Absent: as it arrives. A time, such as "10us", at least 1ns, at
+    most 1s.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Presto(Model):
@@ -895,6 +901,12 @@ class Presto(Model):
 
     weights: Weights = "equal"
     """How often a path is in the list."""
+
+    reorder_timeout: str | None = None
+    """A receiving host gives data to its transport in the order in which it was sent, and holds a packet
+    behind a gap between two cells for at most this time. Absent: as it arrives. A time, such as "10us",
+    at least 1ns, at most 1s.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1086,8 +1098,8 @@ class ConWeave(Model):
     """
 
     default_wait: str = "200us"
-    """The time for which they are held where nothing tells when that packet is to come. A time, such as
-    "10us", at least 0s, at most 1s.
+    """The time for which they are held where no packet has shown when that one is expected. A time, such
+    as "10us", at least 0s, at most 1s.
     """
 
     tx_expiry: str = "300us"
@@ -3931,7 +3943,7 @@ class DaqPort(Model):
     """The round trip that `ratio` counts in."""
 
     reported: Reported = "class"
-    """The queue that a credit frame tells a sender of, which windows follow."""
+    """The queue that a credit frame reports to a sender, which windows follow."""
 
     short_weight: int = 1
     """Share of the link for flows with a deadline while both classes have packets (paper: w_s / w_l =

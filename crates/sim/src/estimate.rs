@@ -218,7 +218,7 @@ impl Asked {
         let shape = Shape::of(scenario, setup);
         let packets = payload / shape.payload;
         let flows = traffic.flows.len() as u64 + (drawn.min(FLOWS_MAX as f64)) as u64;
-        let live = under_way(started(), &rates, end) + drawn.min(traffic.chains.len() as f64) as u64;
+        let live = active_flows(started(), &rates, end) + drawn.min(traffic.chains.len() as f64) as u64;
         let mean_packets = (packets / (flows.max(1) as f64)).ceil();
         let wires = fabric.links.iter().map(|link| {
             let on_wire = link.rate.0 as f64 * link.delay.seconds() / 8.0 / shape.full_packet;
@@ -294,7 +294,7 @@ fn lasts(flow: &Flow, rates: &[f64]) -> Time {
 }
 
 /// Flows at most that are active together, if each takes its share of its host's link.
-fn under_way<'a>(flows: impl Iterator<Item = &'a Flow>, rates: &[f64], end: f64) -> u64 {
+fn active_flows<'a>(flows: impl Iterator<Item = &'a Flow>, rates: &[f64], end: f64) -> u64 {
     let mut changes = vec![0i64; SLICES + 1];
     let slice = |seconds: f64| ((seconds / end.max(1e-12) * SLICES as f64) as usize).min(SLICES);
     let mut waiting = 0;

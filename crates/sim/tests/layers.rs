@@ -4,7 +4,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads files")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; modules of one layer do not use each other. The doc comment of lib.rs shows the same list.
@@ -263,6 +263,91 @@ fn rooms_of_the_engine_use_only_those_below_them() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// The paths of a statement `use`: lists in braces are taken apart.
+fn spelled_out(statement: &str) -> Vec<String> {
+    let Some((before, list)) = statement.split_once('{') else { return vec![statement.trim().to_string()] };
+    let list = list.trim_end().strip_suffix('}').unwrap_or(list);
+    let mut depth = 0;
+    let parts = list.split(|c: char| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    });
+    let parts = parts.map(str::trim).filter(|part| !part.is_empty());
+    parts.flat_map(|part| spelled_out(&format!("{}{part}", before.trim()))).collect()
+}
+
+/// The modules among `all` that one of them imports from: by the longest path that is a module, from the root of the crate.
+fn imports(module: &str, source: &str, all: &BTreeSet<String>) -> BTreeSet<String> {
+    let code = code(source);
+    let statements = code.split(';').filter_map(|statement| {
+        let paths = statement.trim_start().strip_prefix("pub ").unwrap_or(statement.trim_start());
+        paths.strip_prefix("use ")
+    });
+    let parent = module.rsplit_once("::").map_or("", |(parent, _)| parent);
+    let from_root = |path: String| match path.split_once("::")? {
+        ("crate", rest) => Some(rest.to_string()),
+        ("super", rest) => Some(format!("{parent}::{rest}")),
+        ("self", rest) => Some(format!("{module}::{rest}")),
+        _ => None,
+    };
+    let known = |mut path: String| {
+        while !all.contains(&path) {
+            path.truncate(path.rfind("::")?);
+        }
+        Some(path)
+    };
+    let paths = statements.flat_map(spelled_out).filter_map(from_root).filter_map(known);
+    paths.filter(|path| path != module).collect()
+}
+
+/// The modules of circles, and those that use them: all that is left when modules that use none of the others leave in turn.
+fn in_circles(sources: &BTreeMap<String, String>) -> BTreeSet<String> {
+    let all: BTreeSet<String> = sources.keys().cloned().collect();
+    let used: BTreeMap<_, _> =
+        sources.iter().map(|(module, source)| (module, imports(module, source, &all))).collect();
+    let mut left = all.clone();
+    loop {
+        let before = left.len();
+        left = left.iter().filter(|module| !used[*module].is_disjoint(&left)).cloned().collect();
+        if left.len() == before {
+            return left;
+        }
+    }
+}
+
+#[test]
+fn no_files_of_the_engine_use_each_other() {
+    let folder = sources();
+    let module = |path: &Path| {
+        let inside = path.strip_prefix(&folder).expect("a file of the folder").with_extension("");
+        let steps: Vec<_> = inside.iter().map(|step| step.to_string_lossy()).collect();
+        steps.join("::").trim_end_matches("::mod").to_string()
+    };
+    let read = |path: &PathBuf| (module(path), std::fs::read_to_string(path).expect("a text"));
+    let all: BTreeMap<String, String> = files(&folder.join("engine")).iter().map(read).collect();
+    assert!(all.len() > 80);
+    assert_eq!(in_circles(&all), BTreeSet::new());
+}
+
+#[test]
+fn files_that_use_each_other_are_found() {
+    let source = |module: &str, text: &str| (module.to_string(), text.to_string());
+    let all = [
+        source("engine", "pub mod a;\npub mod b;\npub mod c;"),
+        source("engine::a", "use std::fmt;\nuse super::b::{self, Thing};\n"),
+        source("engine::b", "use crate::{ids::Id, engine::{c::Part, d}};"),
+        source(
+            "engine::c",
+            "//! See\n#[cfg(test)]\nmod tests { use super::super::a::Thing; }\nuse crate::units::Time;",
+        ),
+    ];
+    let mut all = BTreeMap::from(all);
+    assert_eq!(in_circles(&all), BTreeSet::new());
+    all.insert("engine::c".into(), "pub use super::a::Thing;".into());
+    let circle = ["engine::a", "engine::b", "engine::c"].map(String::from);
+    assert_eq!(in_circles(&all), BTreeSet::from(circle));
+}
+
 #[test]
 fn members_read_the_contracts_alone() {
     let mut wrong = Vec::new();
@@ -344,18 +429,30 @@ fn a_use_of_a_room_above_is_found() {
     ));
 }
 
+/// The layers that a text shows in a block, with that before each line.
+fn shown<'a>(text: &'a str, before: &str) -> Vec<Vec<&'a str>> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix(before));
+    let block = lines.skip_while(|line| !line.starts_with("units |")).take_while(|line| *line != "```");
+    block.map(|line| line.split([' ', '|']).filter(|word| !word.is_empty()).collect()).collect()
+}
+
 #[test]
-fn lib_shows_the_layers() {
-    let lib = std::fs::read_to_string(sources().join("lib.rs")).expect("a text");
-    let shown: Vec<Vec<&str>> = lib
-        .lines()
-        .filter_map(|line| line.strip_prefix("//! "))
-        .skip_while(|line| *line != "```text")
-        .skip(1)
-        .take_while(|line| *line != "```")
-        .map(|line| line.split([' ', '|']).filter(|word| !word.is_empty()).collect())
-        .collect();
-    assert_eq!(shown, LAYERS);
+fn lib_and_the_page_show_the_layers() {
+    let page: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../docs/architecture.md"].iter().collect();
+    for (path, before) in [(sources().join("lib.rs"), "//! "), (page, "")] {
+        let text = std::fs::read_to_string(&path).expect("a text");
+        assert_eq!(shown(&text, before), LAYERS, "{}", path.display());
+    }
+}
+
+/// Lines of the control that the how-to shows, as its title says.
+#[test]
+fn a_rate_control_has_sixty_lines() {
+    let page =
+        [env!("CARGO_MANIFEST_DIR"), "../../docs/how-to/own-rate-control.md"].iter().collect::<PathBuf>();
+    let page = std::fs::read_to_string(page).expect("a text");
+    assert!(page.starts_with("# A rate control for RDMA in 60 lines"));
+    assert!(first_file(&page).lines().count() <= 60);
 }
 
 #[test]

@@ -23,7 +23,8 @@ pub struct Drb {
     pub order: Order,
     /// How often a path is in the list.
     pub weights: Weights,
-    /// A receiving host gives data to its transport in the order in which it was sent, and holds a packet behind a gap for at most this time. Absent: as it arrives.
+    /// A receiving host gives data to its transport in the order in which it was sent, and holds a packet behind a gap
+    /// for at most this time. Absent: as it arrives.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub reorder_timeout: Option<Time>,

@@ -147,6 +147,7 @@ pub struct Reordering {
 }
 
 impl Reordering {
+    /// Empty buffers, which hold a packet for at most that time.
     pub fn new(timeout: Time) -> Reordering {
         Reordering {
             timeout,

@@ -18,7 +18,7 @@
 //!     its host's port.
 //!  3. packet: when that link is free and no packet waits, `serve` (`run/mod.rs`) asks the next ready connection for its
 //!     `next_packet`.
-//!  4. wire: `put_on_wire` (`network/mod.rs`) stores it (`data/packet.rs`); `network/egress.rs` starts it, and `data/port.rs`
+//!  4. wire: `put_on_wire` (`network/mod.rs`) stores it (`data/arena.rs`); `network/egress.rs` starts it, and `data/port.rs`
 //!     computes its arrival.
 //!  5. flight: one event of the calendar (`data/event.rs`, `calendar/`); `network/ahead.rs` prefetches its packet and port.
 //!  6. arrival: `arrive` counts the hop; unless the packet is at its destination, `contract/path.rs` or `data/paths.rs` gives

@@ -15,7 +15,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::late::LateFlow;
+use super::overdue::LateFlow;
 use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
 use super::{Needs, Profile, Settings};
 use crate::agent::d3::{D3Port, LINKS, UNIT, word};

@@ -10,7 +10,7 @@ pub mod backoff;
 pub mod delivery;
 pub mod entropy;
 pub mod frame;
-pub mod late;
+pub mod overdue;
 pub mod paced;
 pub mod priorities;
 pub mod profile;

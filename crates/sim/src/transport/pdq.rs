@@ -9,7 +9,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::late::LateFlow;
+use super::overdue::LateFlow;
 use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
 use super::{Needs, Profile, Settings};
 use crate::agent::pdq::{NO_PORT, PdqPort, word};

@@ -24,7 +24,7 @@ pub struct Sent<N> {
 /// A sender's state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    UnderWay,
+    InFlight,
     /// It is to be sent again.
     Lost,
     Acknowledged,
@@ -65,7 +65,7 @@ impl<N: Copy + Default> SentList<N> {
     /// A packet that was not sent before is in flight from now on: its number.
     #[inline]
     pub fn push(&mut self, len: u16, note: N) -> u32 {
-        self.packets.push_back(Sent { len, state: State::UnderWay, note });
+        self.packets.push_back(Sent { len, state: State::InFlight, note });
         self.end() - 1
     }
 
@@ -90,7 +90,7 @@ impl<N: Copy + Default> SentList<N> {
         if again {
             self.lost -= 1;
         }
-        sent.state = State::UnderWay;
+        sent.state = State::InFlight;
         (sent, again)
     }
 
@@ -110,7 +110,7 @@ impl<N: Copy + Default> SentList<N> {
         let before = *sent;
         sent.state = State::Acknowledged;
         match before.state {
-            State::UnderWay => {}
+            State::InFlight => {}
             State::Lost => self.lost -= 1,
             State::Acknowledged => return None,
         }
@@ -130,7 +130,7 @@ impl<N: Copy + Default> SentList<N> {
 
     /// All packets in flight are to be retransmitted.
     pub fn lose_all(&mut self) {
-        for sent in self.packets.iter_mut().filter(|sent| sent.state == State::UnderWay) {
+        for sent in self.packets.iter_mut().filter(|sent| sent.state == State::InFlight) {
             sent.state = State::Lost;
             self.lost += 1;
         }
@@ -170,7 +170,7 @@ mod tests {
                 match deed {
                     0 | 1 => {
                         prop_assert_eq!(list.push(1, plain.len() as u32), plain.len() as u32);
-                        plain.push(State::UnderWay);
+                        plain.push(State::InFlight);
                     }
                     2 if !plain.is_empty() => {
                         let before = std::mem::replace(&mut plain[number], State::Acknowledged);
@@ -178,17 +178,17 @@ mod tests {
                         prop_assert_eq!(was.map(|sent| (sent.note, sent.state)),
                             (before != State::Acknowledged).then_some((number as u32, before)));
                     }
-                    3 if plain.get(number) == Some(&State::UnderWay) => {
+                    3 if plain.get(number) == Some(&State::InFlight) => {
                         plain[number] = State::Lost;
                         list.lose(number as u32);
                     }
                     4 => {
                         if let Some(first) = plain.iter().position(|state| *state == State::Lost) {
                             prop_assert_eq!(list.send_first_lost(), first as u32);
-                            plain[first] = State::UnderWay;
+                            plain[first] = State::InFlight;
                         } else {
                             list.lose_all();
-                            plain.iter_mut().filter(|state| **state == State::UnderWay)
+                            plain.iter_mut().filter(|state| **state == State::InFlight)
                                 .for_each(|state| *state = State::Lost);
                         }
                     }

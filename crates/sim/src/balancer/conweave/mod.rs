@@ -42,7 +42,7 @@ pub struct ConWeave {
     /// Held packets go on this long after the time at which the last packet of the old path is expected.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1s"))]
     pub extra_flush: Time,
-    /// The time for which they are held where nothing tells when that packet is to come.
+    /// The time for which they are held where no packet has shown when that one is expected.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1s"))]
     pub default_wait: Time,
     /// A flow that has been without packets for longer takes any path.

@@ -7,11 +7,10 @@ use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::members::Members;
 use crate::engine::contract::path::Choose;
 use crate::engine::data::conn::Conn;
-use crate::engine::data::event::{Owner, Phase};
+use crate::engine::data::event::{Owner, Phase, is_wake};
 use crate::engine::data::gate::CLASSES;
 use crate::engine::data::start::start_of;
 use crate::engine::network::egress::PortQueue;
-use crate::engine::network::is_wake;
 use crate::engine::run::Engine;
 use crate::ids::{ConnId, LinkId, PacketId};
 

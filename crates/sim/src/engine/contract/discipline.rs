@@ -4,13 +4,15 @@
 //! [`PortContext`]: it keeps, drops, trims or marks packets. The disciplines themselves are in `queue/`.
 
 use crate::engine::calendar::Calendar;
+use crate::engine::data::arena::Arena;
 use crate::engine::data::boundary::OnWire;
 use crate::engine::data::conn::Conn;
 use crate::engine::data::credit::Word;
 use crate::engine::data::deferred::Deferred;
 use crate::engine::data::event::{Event, Phase, key, order};
-use crate::engine::data::gate::{FlowControl, class_of};
-use crate::engine::data::packet::{Arena, Packet, flag};
+use crate::engine::data::flow_control::FlowControl;
+use crate::engine::data::gate::class_of;
+use crate::engine::data::packet::{Packet, flag};
 pub use crate::engine::data::points::DropReason;
 use crate::engine::data::points::{Point, Step};
 use crate::engine::data::port::{Losses, Port};

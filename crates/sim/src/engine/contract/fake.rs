@@ -8,11 +8,12 @@
 use super::controller::Report;
 use super::endpoint::{Configs, Endpoint};
 use super::host::{Host, Start, Toward};
+use crate::engine::data::conn;
 use crate::engine::data::conn::{Conn, ReceiverEnd, SenderEnd};
 use crate::engine::data::credit::Word;
 use crate::engine::data::event::Owner;
 use crate::engine::data::packet::{Header, Packet, Record, flag};
-use crate::engine::data::ranks::{NOWHERE, Ranks};
+use crate::engine::data::ranks::Ranks;
 use crate::engine::data::telemetry::{Stamps, Telemetry};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
@@ -118,7 +119,7 @@ impl FakeHost {
         self.ready.retain(|other| *other != id);
         self.host = self.conns[id.index()].src;
         while more && packets.len() < most {
-            let is_ranked = self.conns[id.index()].sender.rank_at != NOWHERE;
+            let is_ranked = self.conns[id.index()].sender.rank_at != conn::NOWHERE;
             let called = if is_ranked { self.ranks.choose(&self.conns, id).unwrap_or(id) } else { id };
             let (packet, goes_on) = model.next_packet(called, self);
             assert!(

@@ -2,9 +2,11 @@
 
 use super::gate::class_of;
 use super::packet::reverse_label;
-use super::ranks::NOWHERE;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
+
+/// The place of a connection that is not ready by rank.
+pub const NOWHERE: u32 = u32::MAX;
 
 /// A connection: its place in the network, which both hosts share, and the state of its two ends, each of
 /// which belongs to the events of one host.

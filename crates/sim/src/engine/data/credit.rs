@@ -57,7 +57,7 @@ pub struct Credits {
     /// By link; empty unless the run's queue gives credits.
     pub links: Vec<Credit>,
     /// By the link that they cross: frames in flight, first to last.
-    pub(in crate::engine) under_way: Vec<Ring<Frame>>,
+    pub(in crate::engine) in_flight: Vec<Ring<Frame>>,
     pub(in crate::engine) full_packet: u32,
     pub(in crate::engine) frame_bytes: u32,
 }
@@ -119,8 +119,8 @@ impl Credits {
             awaits: false,
             heard: [(0, 0); CLASSES],
         };
-        let under_way = vec![Ring::default(); windows.len()];
-        Credits { links: windows.into_iter().map(account).collect(), under_way, full_packet, frame_bytes }
+        let in_flight = vec![Ring::default(); windows.len()];
+        Credits { links: windows.into_iter().map(account).collect(), in_flight, full_packet, frame_bytes }
     }
 
     /// The classes that stand still at the head of a link before anything has been sent, a bit each.
@@ -163,7 +163,7 @@ impl Credits {
     #[inline]
     pub(in crate::engine) fn read_frames(&mut self, link: LinkId, before: Time) {
         let credit = &mut self.links[link.index()];
-        let frames = &mut self.under_way[link.reverse().index()];
+        let frames = &mut self.in_flight[link.reverse().index()];
         while let Some(frame) = frames.first()
             && frame.at < before
         {
@@ -183,7 +183,7 @@ impl Credits {
         if credit.awaits || !(stands(SHORT) || stands(LONG)) {
             return None;
         }
-        let frame = self.under_way[link.reverse().index()].first()?;
+        let frame = self.in_flight[link.reverse().index()].first()?;
         credit.awaits = true;
         Some(Event { time: frame.at, order: frame.order, a: 0 })
     }
@@ -206,7 +206,7 @@ impl Credits {
 
     /// Bytes of a link and class that frames in flight return as credit.
     pub(in crate::engine) fn in_frames(&self, link: LinkId, class: usize) -> u32 {
-        self.under_way[link.reverse().index()].iter().map(|frame| frame.bytes[class]).sum()
+        self.in_flight[link.reverse().index()].iter().map(|frame| frame.bytes[class]).sum()
     }
 }
 
@@ -241,7 +241,7 @@ mod tests {
         let link = LinkId(0);
         credits.links[0].window = [0; CLASSES];
         let frame = Frame { at: Time(100), order: 0, bytes: [1500, 3000], queue: [4500, 6000], load: 7 };
-        credits.under_way[link.reverse().index()].push(frame);
+        credits.in_flight[link.reverse().index()].push(frame);
         credits.read_frames(link, Time(100));
         assert_eq!(credits.links[0].window, [0, 0]);
         credits.read_frames(link, Time(101));

@@ -53,6 +53,11 @@ pub struct Event {
 /// The `a` of a port's event for the first of the run's balancers.
 pub const WAKE: u32 = 2;
 
+/// Whether the event of a port with that `a` is for a balancer.
+pub fn is_wake(a: u32) -> bool {
+    a >= WAKE
+}
+
 /// Bits of a rank, which stand below the phase.
 pub const RANK_BITS: u32 = 28;
 /// The largest rank.

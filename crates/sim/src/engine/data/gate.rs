@@ -3,8 +3,6 @@
 //! A switch counts, for each link that comes in and each class of traffic, the bytes that wait in it; the
 //! lossless queue (`queue/lossless.rs`) does so. `pause` turns them into pause frames.
 
-use super::credit::Credits;
-use super::memory::Memory;
 use crate::units::Time;
 
 /// Classes that a frame covers.
@@ -17,18 +15,6 @@ pub const FRAME_BYTES: u32 = 64;
 #[inline(always)]
 pub fn class_of(class: u8) -> usize {
     usize::from(class) % CLASSES
-}
-
-/// Link-level flow control between nodes, so that buffers do not overflow: pauses under one queue, credits
-/// under another.
-#[derive(Debug, Default)]
-pub struct FlowControl {
-    /// PFC state by link; empty unless the queue is lossless.
-    pub pauses: Pauses,
-    /// Credit by link; empty unless the queue gives credits.
-    pub credits: Credits,
-    /// Memory that ports of a switch share; empty unless they do.
-    pub memory: Memory,
 }
 
 /// Counters of each link's end, and the frames to its head.

@@ -2,7 +2,7 @@
 //!
 //! A binary heap whose connections know their places in it, so that one gets another rank, or leaves, without a search.
 
-use super::conn::Conn;
+use super::conn::{Conn, NOWHERE};
 use crate::ids::ConnId;
 
 /// The connections that are ready by rank at one port.
@@ -28,9 +28,6 @@ impl Ranked {
         (self.rank, self.number) < (other.rank, other.number)
     }
 }
-
-/// The place of a connection that is not ready by rank.
-pub const NOWHERE: u32 = u32::MAX;
 
 impl Ranks {
     /// A connection is ready by rank, or is so already and gets another rank.

@@ -1,10 +1,10 @@
 //! The controller of a run, with its channel to the hosts: messages in transit, their losses, the clocks of hosts.
 //!
 //! Messages of the channel are events like others. In a run of several parts the events of reports and of the controller
-//! itself are in the calendar of `parted/control`; orders leave for the calendars of the parts.
+//! itself are in the calendar of `parted/central.rs`; orders leave for the calendars of the parts.
 
 use super::mailbox::Mailbox;
-use super::transit::{Latest, Transit, of_queue};
+use super::transit::{Latest, MESSAGE_BYTES, Message, SentOrder, Transit, of_queue};
 use crate::engine::calendar::Calendar;
 use crate::engine::contract::controller::{Act, Channel, ControlContext, Controller, Order, Report};
 use crate::engine::contract::members::Members;
@@ -15,27 +15,6 @@ use crate::engine::data::plan::Parts;
 use crate::ids::QueueId;
 use crate::random::{Purpose, Stream};
 use crate::units::Time;
-
-/// Messages in transit.
-#[derive(Clone, Copy, Debug)]
-enum Message {
-    Report(Report),
-    /// With its number among the orders to its queue; 0 where the channel has no delay and loses nothing.
-    Order(Order, u32),
-}
-
-/// See [`ControlPlane::bytes`].
-pub const MESSAGE_BYTES: usize = size_of::<Message>();
-
-/// An order that leaves for a host of another part.
-#[derive(Clone, Copy, Debug)]
-pub struct SentOrder {
-    /// Its arrival; `a` is for that part to set.
-    pub event: Event,
-    pub order: Order,
-    /// Its number among the orders to its queue.
-    pub number: u32,
-}
 
 /// Marks an event as an act of the controller.
 pub const ACT: u32 = u32::MAX;

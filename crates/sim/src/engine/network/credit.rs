@@ -38,7 +38,7 @@ impl<M: Members> Network<'_, M> {
     pub(in crate::engine) fn credit_comes(&mut self, link: LinkId, frame: Frame) {
         let (credits, head) = (&mut self.control.credits, link.reverse());
         credits.read_frames(head, self.now);
-        credits.under_way[link.index()].push(frame);
+        credits.in_flight[link.index()].push(frame);
         let event = credits.await_frame(head);
         event.into_iter().for_each(|event| self.calendar.push(event));
     }
@@ -76,7 +76,7 @@ impl<M: Members> Network<'_, M> {
         let tells = |ring: &&mut crate::engine::data::ring::Ring<Frame>| {
             ring.first().is_some_and(|frame| frame.bytes != [0; CLASSES])
         };
-        let Some(ring) = self.control.credits.under_way.iter_mut().find(tells) else { return false };
+        let Some(ring) = self.control.credits.in_flight.iter_mut().find(tells) else { return false };
         for _ in 0..ring.len() {
             let frame = ring.pop().expect("it has so many");
             ring.push(Frame { bytes: [0; CLASSES], ..frame });

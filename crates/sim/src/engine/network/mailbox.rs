@@ -1,8 +1,7 @@
 //! Central control at the hosts of one part of a run: reports that wait for the next meeting of all parts, and orders on
-//! their way. The controller itself is in `parted/control`.
+//! their way. The controller itself is in `parted/central.rs`.
 
-use super::control_plane::{MESSAGE_BYTES, SentOrder};
-use super::transit::{Latest, Transit};
+use super::transit::{Latest, MESSAGE_BYTES, SentOrder, Transit};
 use crate::engine::contract::controller::{Order, Report};
 use crate::engine::data::event::Event;
 use crate::engine::data::numbers::Numbers;

@@ -24,20 +24,20 @@ use self::egress::{
     Egress, PortQueue, arrival_event, catch_up, pass, schedule_departure, start, wait, wait_for_end,
 };
 use self::mailbox::Mailbox;
-pub(in crate::engine) use self::switching::is_wake;
 use crate::engine::calendar::Calendar;
 use crate::engine::contract::agent::TICK;
 use crate::engine::contract::discipline::{Discipline, PortContext, Queued};
 use crate::engine::contract::members::Members;
 use crate::engine::contract::path::{Choose, Hop, PortLoad};
+use crate::engine::data::arena::Arena;
 use crate::engine::data::boundary::Remote;
 use crate::engine::data::conn::{Conn, ReadyList};
 use crate::engine::data::credit::charged;
 use crate::engine::data::deferred::Deferred;
-use crate::engine::data::event::{Event, Links, Owner, Phase, WAKE, order, timer};
+use crate::engine::data::event::{Event, Links, Owner, Phase, WAKE, is_wake, order, timer};
 use crate::engine::data::finished::LinkCounts;
-use crate::engine::data::gate::FlowControl;
-use crate::engine::data::packet::{Arena, Packet, Record, flag};
+use crate::engine::data::flow_control::FlowControl;
+use crate::engine::data::packet::{Packet, Record, flag};
 use crate::engine::data::paths::Paths;
 use crate::engine::data::points::{DropReason, Step};
 use crate::engine::data::port::Tally;

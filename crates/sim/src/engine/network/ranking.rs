@@ -2,8 +2,9 @@
 
 use super::Network;
 use crate::engine::contract::members::Members;
+use crate::engine::data::conn;
 use crate::engine::data::gate::class_of;
-use crate::engine::data::ranks::{NOWHERE, Ranks};
+use crate::engine::data::ranks::Ranks;
 use crate::ids::{ConnId, LinkId};
 
 impl<M: Members> Network<'_, M> {
@@ -19,7 +20,7 @@ impl<M: Members> Network<'_, M> {
     /// Whether a connection is ready by rank.
     #[inline]
     pub(in crate::engine) fn is_ranked(&self, id: ConnId) -> bool {
-        self.conns[id.index()].sender.rank_at != NOWHERE
+        self.conns[id.index()].sender.rank_at != conn::NOWHERE
     }
 
     /// A connection is no longer ready by rank.

@@ -141,8 +141,3 @@ impl<M: Members> Network<'_, M> {
         self.leaves(packet.conn);
     }
 }
-
-/// Whether the event of a port is for a balancer.
-pub(in crate::engine) fn is_wake(which: u32) -> bool {
-    which >= WAKE
-}

@@ -1,7 +1,30 @@
 //! Messages of central control in transit, by the numbers in their events, and which of two orders is valid.
 
-use crate::engine::contract::controller::{Act, Order};
+use crate::engine::contract::controller::{Act, Order, Report};
+use crate::engine::data::event::Event;
 use crate::ids::QueueId;
+
+/// A message between a host and the controller.
+#[derive(Clone, Copy, Debug)]
+pub enum Message {
+    /// Of a host.
+    Report(Report),
+    /// With its number among the orders to its queue; 0 where the channel has no delay and loses nothing.
+    Order(Order, u32),
+}
+
+/// Memory of a message in transit.
+pub const MESSAGE_BYTES: usize = size_of::<Message>();
+
+/// An order that leaves for a host of another part.
+#[derive(Clone, Copy, Debug)]
+pub struct SentOrder {
+    /// Its arrival; `a` is for that part to set.
+    pub event: Event,
+    pub order: Order,
+    /// Its number among the orders to its queue.
+    pub number: u32,
+}
 
 /// Messages in transit, by the number in their event. Numbers are reused.
 #[derive(Clone, Debug)]

@@ -6,13 +6,12 @@
 //! which the others go on. A flow whose sender gets no acknowledgement ends with its last packet, wherever that is: then
 //! parts take turns event by event, in the order of all events.
 
+use super::bounds::Witness;
 use super::*;
 use crate::engine::contract::members::Members;
 use crate::engine::network::Network;
 use crate::engine::run::deadlock::{LOOK_EVERY, deadlock};
-use crate::faults::timeline::Timeline;
 use crate::ids::FlowId;
-use crate::topology::Fabric;
 use crate::units::SECOND;
 
 impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
@@ -189,42 +188,4 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         // Of each link, one packet more may have begun before the window and end in it, and one may be on the wire.
         u128::from(flow.size - got) > brings + u128::from(2 * links * self.plan.full_packet)
     }
-}
-
-/// A flow that misses more bytes than a window brings, or where the search for one goes on.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Witness {
-    part: usize,
-    slot: u32,
-    /// Flows that had begun when the search did.
-    begun: u64,
-}
-
-/// By host, how many links lead there, and how much they ever bring in a second, in bits.
-pub(in crate::engine) fn brings(fabric: &Fabric, faults: &Timeline) -> Vec<(u64, u64)> {
-    let mut rates: Vec<u64> = fabric.links.iter().map(|link| link.rate.0).collect();
-    for step in &faults.steps {
-        let rate = &mut rates[step.link.index()];
-        *rate = step.state.rate.0.max(*rate);
-    }
-    let mut brings = vec![(0, 0); fabric.hosts as usize];
-    for (link, rate) in fabric.links.iter().zip(rates).filter(|(link, _)| fabric.is_host(link.to)) {
-        let (links, all) = &mut brings[link.to.index()];
-        *links += 1;
-        *all += rate;
-    }
-    brings
-}
-
-/// No flow ends sooner after its start. One whose sender need not wait for its receiver may end at once.
-pub(in crate::engine) fn shortest_flow<M>(plan: &Plan<M>) -> Time {
-    let fabric = plan.parts.fabric;
-    if plan.carriers.iter().any(|carrier| !carrier.delivers) {
-        return Time::ZERO;
-    }
-    let into = fabric.links.iter().filter(|link| fabric.is_host(link.to));
-    let last = into.map(|link| link.delay).min().unwrap_or(Time::ZERO);
-    let from = fabric.links.iter().filter(|link| fabric.is_host(link.from));
-    let all = from.map(|link| if fabric.is_host(link.to) { link.delay } else { link.delay + last });
-    all.min().unwrap_or(Time::ZERO)
 }

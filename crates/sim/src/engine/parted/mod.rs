@@ -11,6 +11,8 @@
 //! the last byte of the last flow without `background`, within a window (`ending.rs`). A window cannot contain it while
 //! flows are to start, or while a flow lacks more bytes than a window delivers.
 
+mod bounds;
+mod central;
 mod control;
 mod ending;
 mod exchange;
@@ -21,8 +23,8 @@ mod numbering;
 mod part;
 mod stretch;
 
-use self::control::CentralControl;
-use self::ending::{Witness, brings, shortest_flow};
+use self::bounds::{Witness, brings, shortest_flow};
+use self::central::CentralControl;
 use self::executor::Executor;
 use self::lanes::Lanes;
 use self::stretch::Stretch;

@@ -32,7 +32,7 @@ pub struct DaqPort {
     pub rtt: Derived<Time>,
     /// The round trip that `ratio` counts in.
     pub threshold: Threshold,
-    /// The queue that a credit frame tells a sender of, which windows follow.
+    /// The queue that a credit frame reports to a sender, which windows follow.
     pub reported: Reported,
     /// Share of the link for flows with a deadline while both classes have packets (paper: w_s / w_l = 0.01, in bytes).
     #[schemars(range(min = 1, max = 1_000_000))]

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use self::sender::{LATE, RETRANSMIT, Sender};
 use super::delivery::Delivery;
-use super::late::LateFlow;
+use super::overdue::LateFlow;
 use super::{Needs, Profile, Settings, audit_ends};
 use crate::derived::{Derived, Environment, Values};
 use crate::engine::contract::conn::Conn;

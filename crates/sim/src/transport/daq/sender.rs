@@ -7,7 +7,7 @@ use crate::engine::contract::host::{Host, Start, Timer, Toward};
 use crate::engine::contract::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::queue::daq::{EXPIRED, NO_DEADLINE};
-use crate::transport::late::LateFlow;
+use crate::transport::overdue::LateFlow;
 use crate::transport::sent::{Sent, SentList, State};
 use crate::transport::source::{Next, PlainFlow, Source};
 use crate::units::Time;
@@ -37,7 +37,7 @@ pub struct Sender {
     /// Packets that have been sent; of each, whether it is the last one.
     sent: SentList<bool>,
     /// Bytes on the wire of the packets in flight.
-    under_way: u64,
+    in_flight: u64,
     /// Bytes sent since the round began, where there are rounds.
     round: u64,
     timer: Timer,
@@ -116,7 +116,7 @@ impl Sender {
         };
         let size = self.header + len;
         let used = match config.send {
-            Send::Sliding => self.under_way,
+            Send::Sliding => self.in_flight,
             Send::Rounds => self.round,
         };
         used == 0 || used + size <= self.window
@@ -138,7 +138,7 @@ impl Sender {
         counts.packets_sent += 1;
         counts.retransmissions += u32::from(again);
         let size = self.size(sent);
-        self.under_way += size;
+        self.in_flight += size;
         self.round += size;
         if !self.timer.is_set() {
             self.start_timer(id, config, cx);
@@ -185,7 +185,7 @@ impl Sender {
             (Stage::Open, kind::ACK) => {
                 self.measure(header.seq, cx);
                 self.acknowledge(header.number);
-                let whole = config.send == Send::Sliding || self.under_way == 0;
+                let whole = config.send == Send::Sliding || self.in_flight == 0;
                 if whole && cx.now() >= self.change_at {
                     self.change_at = cx.now() + self.rtt;
                     let word = cx.word(cx.port(id), self.class());
@@ -206,9 +206,9 @@ impl Sender {
     /// A packet has arrived, perhaps not for the first time.
     fn acknowledge(&mut self, number: u32) {
         if let Some(sent) = self.sent.acknowledge(number)
-            && sent.state == State::UnderWay
+            && sent.state == State::InFlight
         {
-            self.under_way -= self.size(sent);
+            self.in_flight -= self.size(sent);
         }
     }
 
@@ -224,7 +224,7 @@ impl Sender {
 
     /// After an acknowledgement.
     fn go_on(&mut self, id: ConnId, config: &Daq, cx: &mut impl Host) {
-        if self.under_way == 0 {
+        if self.in_flight == 0 {
             self.round = 0;
         }
         if self.sent.is_empty() && self.source.left() == 0 {
@@ -232,7 +232,7 @@ impl Sender {
             cx.acknowledged(id);
             return self.end(id, cx);
         }
-        if self.under_way == 0 {
+        if self.in_flight == 0 {
             self.timer.clear();
         } else {
             self.start_timer(id, config, cx);
@@ -260,7 +260,7 @@ impl Sender {
             Stage::Quitting => self.say(kind::QUIT, id, config, cx),
             Stage::Open => {
                 self.sent.lose_all();
-                (self.under_way, self.round) = (0, 0);
+                (self.in_flight, self.round) = (0, 0);
                 cx.ready(id);
             }
             Stage::Over => unreachable!("a flow that has ended has no timer"),
@@ -279,14 +279,14 @@ impl Sender {
 
     /// Inconsistencies of the sender's own counters, if there are any.
     pub fn audit(&self) -> Option<String> {
-        let under_way: u64 = self.sent.those(State::UnderWay).map(|sent| self.size(sent)).sum();
-        if under_way != self.under_way {
-            return Some(format!("{under_way} bytes in flight, counted {}", self.under_way));
+        let in_flight: u64 = self.sent.those(State::InFlight).map(|sent| self.size(sent)).sum();
+        if in_flight != self.in_flight {
+            return Some(format!("{in_flight} bytes in flight, counted {}", self.in_flight));
         }
         if let Some(wrong) = self.sent.audit() {
             return Some(wrong);
         }
-        let waits = self.stage != Stage::Over && under_way > 0 && !self.timer.is_set();
+        let waits = self.stage != Stage::Over && in_flight > 0 && !self.timer.is_set();
         waits.then(|| "packets are in flight and no timer is set".to_string())
     }
 }

@@ -96,7 +96,7 @@ struct Sent {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    UnderWay,
+    InFlight,
     ToRepeat,
     Acknowledged,
 }
@@ -168,7 +168,7 @@ impl Sender {
             kind::ACK => {
                 self.note_answer(header.number, true, config);
                 if let Some(sent) = self.unacknowledged(header.number) {
-                    if sent.state == State::UnderWay {
+                    if sent.state == State::InFlight {
                         self.rtt.sample(cx.now() - Time(header.seq));
                         self.hurry(id, config, cx);
                     }
@@ -178,7 +178,7 @@ impl Sender {
             kind::NACK => {
                 self.note_answer(header.number, false, config);
                 if let Some(sent) = self.unacknowledged(header.number)
-                    && sent.state == State::UnderWay
+                    && sent.state == State::InFlight
                 {
                     sent.state = State::ToRepeat;
                     self.repeats.push(header.number, config.repeat_order);
@@ -230,7 +230,7 @@ impl Sender {
         let number = packet.header.number;
         self.unheard = self.unheard.saturating_sub(1);
         self.lately.note(false);
-        let Some(sent) = self.unacknowledged(number).filter(|sent| sent.state == State::UnderWay) else {
+        let Some(sent) = self.unacknowledged(number).filter(|sent| sent.state == State::InFlight) else {
             return;
         };
         sent.state = State::ToRepeat;
@@ -314,13 +314,13 @@ impl Sender {
                 return (None, false);
             };
             self.ended = last;
-            self.sent.push_back(Sent { at: now, len: len as u16, state: State::UnderWay, last, path: 0 });
+            self.sent.push_back(Sent { at: now, len: len as u16, state: State::InFlight, last, path: 0 });
             self.base + self.sent.len() as u32 - 1
         } else {
             return (None, false);
         };
         let sent = &mut self.sent[(number - self.base) as usize];
-        *sent = Sent { at: now, state: State::UnderWay, ..*sent };
+        *sent = Sent { at: now, state: State::InFlight, ..*sent };
         let kind = if sent.last { kind::LAST } else { kind::DATA };
         let payload = if config.pad_last { config.payload() as u32 } else { u32::from(sent.len) };
         let size = payload + config.header_bytes.0 as u32;
@@ -382,7 +382,7 @@ impl Sender {
         }
         let now = cx.now();
         let timeout = self.timeout(config);
-        let oldest = self.sent.iter().filter(|sent| sent.state == State::UnderWay).map(|sent| sent.at).min();
+        let oldest = self.sent.iter().filter(|sent| sent.state == State::InFlight).map(|sent| sent.at).min();
         let mut due = oldest.map_or(Time::NEVER, |at| at + timeout);
         let expired = if due <= now { self.give_up(timeout, config, now) } else { 0 };
         let waits_for_pull = expired == 0 && (!self.repeats.is_empty() || self.source.left() > 0);
@@ -426,7 +426,7 @@ impl Sender {
         };
         let mut expired = 0;
         for (number, sent) in (self.base..).zip(&mut self.sent) {
-            if sent.state != State::UnderWay || sent.at + least > now {
+            if sent.state != State::InFlight || sent.at + least > now {
                 continue;
             }
             expired += 1;

@@ -391,7 +391,7 @@ impl<S: Scheme> Sender<S> {
             self.heard = self.heard.max(sent.note + 1);
             if header.kind != kind::CUT_ANSWER {
                 self.arrived(header.number);
-            } else if sent.state == State::UnderWay {
+            } else if sent.state == State::InFlight {
                 self.lose(header.number);
             }
         }
@@ -418,7 +418,7 @@ impl<S: Scheme> Sender<S> {
     /// Whether that transmission of a packet is its last one, and has no reply.
     fn is_under_way(&self, transmission: u32, number: u32) -> bool {
         let sent = self.sent.get(number);
-        sent.is_some_and(|sent| sent.state == State::UnderWay && sent.note == transmission)
+        sent.is_some_and(|sent| sent.state == State::InFlight && sent.note == transmission)
     }
 
     /// A packet in flight is to be retransmitted.
@@ -511,7 +511,7 @@ impl<S: Scheme> Sender<S> {
             return None;
         }
         let unsent = self.source.left();
-        let open = self.sent.those(State::UnderWay).chain(self.sent.those(State::Lost));
+        let open = self.sent.those(State::InFlight).chain(self.sent.those(State::Lost));
         let missing = unsent + open.map(|sent| u64::from(sent.len)).sum::<u64>();
         if missing != self.left {
             return Some(format!("{missing} bytes are not acknowledged, {} counted", self.left));

@@ -22,7 +22,7 @@ pub struct Sender {
     unacknowledged: u64,
     /// Packets that have been sent; of each, whether it is the last one.
     sent: SentList<bool>,
-    under_way: u32,
+    in_flight: u32,
     cwnd: u32,
     ssthresh: u32,
     /// Packets acknowledged since the window last grew, beyond slow start.
@@ -63,7 +63,7 @@ impl Sender {
 
     /// Whether the window has room for something that is there to be sent.
     pub fn may_send(&self) -> bool {
-        !self.probing && self.under_way < self.cwnd && (self.sent.lost() > 0 || self.source.left() > 0)
+        !self.probing && self.in_flight < self.cwnd && (self.sent.lost() > 0 || self.source.left() > 0)
     }
 
     /// The next packet, which may be sent: lost packets go first.
@@ -74,7 +74,7 @@ impl Sender {
         let counts = cx.sender(id);
         counts.packets_sent += 1;
         counts.retransmissions += u32::from(again);
-        self.under_way += 1;
+        self.in_flight += 1;
         if !self.timer.is_set() {
             self.start_timer(id, config, cx);
         }
@@ -127,7 +127,7 @@ impl Sender {
         if self.unacknowledged < left {
             self.grow(config);
         }
-        if self.under_way == 0 {
+        if self.in_flight == 0 {
             self.timer.clear();
         } else if self.sent.base() > base {
             self.start_timer(id, config, cx);
@@ -141,7 +141,7 @@ impl Sender {
     /// An acknowledgement has arrived for a packet, perhaps not the first one.
     fn acknowledge(&mut self, number: u32) {
         let Some(sent) = self.sent.acknowledge(number) else { return };
-        self.under_way -= u32::from(sent.state == State::UnderWay);
+        self.in_flight -= u32::from(sent.state == State::InFlight);
         self.unacknowledged -= u64::from(sent.len);
     }
 
@@ -166,7 +166,7 @@ impl Sender {
         self.cwnd = 1;
         self.growth = 0;
         self.sent.lose_all();
-        self.under_way = 0;
+        self.in_flight = 0;
         self.probing = self.silent >= config.probe_after;
         if self.probing {
             self.send_probe(id, config, cx);
@@ -189,14 +189,14 @@ impl Sender {
 
     /// Inconsistencies of the sender's own counters, if there are any.
     pub fn audit(&self) -> Option<String> {
-        let under_way = self.sent.those(State::UnderWay).count() as u32;
-        if under_way != self.under_way {
-            return Some(format!("{under_way} packets in flight, counted {}", self.under_way));
+        let in_flight = self.sent.those(State::InFlight).count() as u32;
+        if in_flight != self.in_flight {
+            return Some(format!("{in_flight} packets in flight, counted {}", self.in_flight));
         }
         if let Some(wrong) = self.sent.audit() {
             return Some(wrong);
         }
-        let waits = (under_way > 0 || self.probing) && !self.timer.is_set();
+        let waits = (in_flight > 0 || self.probing) && !self.timer.is_set();
         waits.then(|| "packets are in flight and no timer is set".to_string())
     }
 }

@@ -331,18 +331,18 @@ mod tests {
     #[test]
     fn only_the_first_timeout_of_a_segment_halves_the_flight() {
         let (mut host, mut model, _) = started(10, 1);
-        let mut under_way = VecDeque::new();
+        let mut in_flight = VecDeque::new();
         for seconds in [1, 3] {
             host.times_out(&mut model, FLOW);
             assert_eq!(host.now, Time::from_us(seconds * 1_000_000));
-            under_way = VecDeque::from(host.sends(&mut model, FLOW, 99));
-            assert_eq!(under_way.len(), 1);
+            in_flight = VecDeque::from(host.sends(&mut model, FLOW, 99));
+            assert_eq!(in_flight.len(), 1);
         }
         let mut windows = Vec::new();
         for _ in 0..5 {
-            let packet = under_way.pop_front().expect("the window is open");
+            let packet = in_flight.pop_front().expect("the window is open");
             windows.push(round(&mut host, &mut model, &packet).1);
-            under_way.extend(host.sends(&mut model, FLOW, 99));
+            in_flight.extend(host.sends(&mut model, FLOW, 99));
         }
         assert_eq!(windows, [2_000, 3_000, 4_000, 5_000, 5_200]);
     }
