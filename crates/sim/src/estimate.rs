@@ -84,7 +84,7 @@ impl Estimate {
         let packet_bytes = PACKET_BYTES + if setup.has_records() { RECORD_BYTES } else { 0 };
         let memory = network_bytes(&setup.fabric, &setup.routes, setup.queue.port_bytes())
             + asked.flows * FLOW_BYTES
-            + asked.connections * CONN_BYTES
+            + asked.connection_bytes
             + (asked.packets_under_way * packet_bytes as f64 + asked.windows * SENT_BYTES) as u64
             + sample_rows * ROW_BYTES
             + captured
@@ -161,8 +161,8 @@ const HOPS_A_SECOND: f64 = 5e6;
 /// Sums over the traffic.
 struct Asked {
     flows: u64,
-    /// Connections of the most flows that are active at a time.
-    connections: u64,
+    /// Memory of the connections of the most flows that are active at a time.
+    connection_bytes: u64,
     packets_under_way: f64,
     /// Packets that senders must keep.
     windows: f64,
@@ -233,7 +233,7 @@ impl Asked {
         };
         Asked {
             flows,
-            connections: (live as f64 * shape.connections) as u64,
+            connection_bytes: (live as f64 * shape.connection_bytes) as u64,
             packets_under_way,
             windows: windows.unwrap_or(0.0),
             packet_hops: packets * (1.0 + shape.answers) * shape.links,
@@ -335,7 +335,8 @@ struct Shape {
     payload: f64,
     full_packet: f64,
     answers: f64,
-    connections: f64,
+    /// Memory of a flow's connections.
+    connection_bytes: f64,
     /// Full packets that a flow may have in flight.
     window: Option<f64>,
     /// Full packets that a port holds.
@@ -352,6 +353,8 @@ impl Shape {
             None => profile.full_packet / 2,
         };
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let connections =
+            |profile: &Profile| (1 + profile.subflows) * (CONN_BYTES + profile.connection_bytes);
         let full_packet = scenario.full_packet();
         let windows: Option<Vec<f64>> =
             profiles.clone().map(|profile| profile.in_flight_max.map(|most| most as f64)).collect();
@@ -359,7 +362,7 @@ impl Shape {
             payload: mean(profiles.clone().map(|profile| payload(profile) as f64).collect()).max(1.0),
             full_packet: full_packet as f64,
             answers: mean(profiles.clone().map(|profile| profile.answers_per_packet).collect()),
-            connections: mean(profiles.map(|profile| 1.0 + profile.subflows as f64).collect()),
+            connection_bytes: mean(profiles.map(|profile| connections(profile) as f64).collect()),
             window: windows.map(mean),
             queue: setup.queue.most_packets(full_packet).map(|most| most as f64),
             links: mean_links(setup),

@@ -300,6 +300,13 @@ impl Model {
             cx.mark(id);
         }
     }
+
+    /// A packet that need not wait, where ports share memory.
+    #[inline(never)]
+    fn pass_shared(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
+        self.enqueue(id, cx);
+        self.dequeue(cx)
+    }
 }
 
 impl PortContext<'_> {
@@ -390,8 +397,7 @@ impl Discipline for Model {
     #[inline]
     fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
         if cx.port.shares {
-            self.enqueue(id, cx);
-            return self.dequeue(cx);
+            return self.pass_shared(id, cx);
         }
         let packet = &cx.arena[id];
         let (size, class) = (packet.size, class_of(packet.header.class));

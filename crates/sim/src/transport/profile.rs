@@ -33,6 +33,8 @@ pub struct Profile {
     pub class_field: Option<&'static str>,
     /// Connections that carry a flow besides the one that stands for it; 0: it has no other.
     pub subflows: u64,
+    /// Memory of a connection beyond the usual one, with both its ends. For estimates.
+    pub connection_bytes: u64,
     /// Whether connections can be kept: see [`Endpoint::connect`](crate::engine::contract::endpoint::Endpoint::connect).
     pub keeps: bool,
     /// Whether it carries flows without an end.
@@ -71,6 +73,7 @@ impl Profile {
             marks_last_hop: true,
             class_field: None,
             subflows: 0,
+            connection_bytes: 0,
             keeps: false,
             endless: true,
             retransmits: true,

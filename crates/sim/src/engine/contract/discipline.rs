@@ -88,7 +88,7 @@ pub struct PortContext<'a> {
 
 impl PortContext<'_> {
     /// A packet of that size joins the port.
-    #[inline]
+    #[inline(always)]
     pub fn keep(&mut self, size: u32) {
         self.port.join(self.now, size);
         if self.port.shares {
@@ -98,6 +98,7 @@ impl PortContext<'_> {
 
     /// Whether the memory of the switch has room for a packet: asked before the queue sees it.
     #[cold]
+    #[inline(never)]
     pub(crate) fn has_room(&mut self, id: PacketId) -> bool {
         let Packet { size, header, .. } = self.arena[id];
         let memory = &mut self.control.memory;
@@ -107,6 +108,7 @@ impl PortContext<'_> {
 
     /// The packet that was offered last takes memory.
     #[cold]
+    #[inline(never)]
     fn hold(&mut self, size: u32) {
         self.control.memory.grow(self.link.index(), size);
     }

@@ -208,6 +208,7 @@ impl Memory {
 
     /// A packet has arrived by that link: into the shared memory up to the threshold, then into the headroom. False if
     /// neither has room.
+    #[inline(never)]
     pub fn take_in(&mut self, link: usize, class: usize, size: u32) -> bool {
         if self.is_exempt(class) {
             return true;
@@ -230,6 +231,7 @@ impl Memory {
     }
 
     /// A packet that came by that link has left: headroom is freed first.
+    #[inline(never)]
     pub fn let_out(&mut self, link: usize, class: usize, size: u32) {
         if self.is_exempt(class) {
             return;
@@ -245,6 +247,7 @@ impl Memory {
     }
 
     /// Whether the upstream port of a link is to be paused for a class: checked at each arrival.
+    #[inline(never)]
     pub fn is_above(&self, link: usize, class: usize) -> bool {
         let LinkShare { held, over, .. } = &self.arrivals[link];
         let shared = u64::from(held[class].saturating_sub(self.gates.reserve));
@@ -252,6 +255,7 @@ impl Memory {
     }
 
     /// Whether the upstream port of a link may resume a class: checked at each departure.
+    #[inline(never)]
     pub fn is_below(&self, link: usize, class: usize) -> bool {
         let LinkShare { held, over, .. } = &self.arrivals[link];
         let shared = u64::from(held[class].saturating_sub(self.gates.reserve));

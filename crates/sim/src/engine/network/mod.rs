@@ -234,7 +234,8 @@ impl<'a, M: Members> Network<'a, M> {
         self.note_offer::<WATCHED>(link, id);
         let (_, mut cx) = self.at_port(link);
         cx.port.settle(now);
-        cx.keep(packet.size);
+        // A host's port shares no memory.
+        cx.port.join(now, packet.size);
         if WATCHED {
             cx.see(Step::Made, id);
             cx.see(Step::Enqueued, id);

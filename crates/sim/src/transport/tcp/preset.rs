@@ -29,49 +29,69 @@ pub enum Preset {
     Linux,
 }
 
-/// Values of a preset.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Defaults {
-    rto_min: Time,
-    rto_initial: Time,
-    delayed_ack_timeout: Time,
-    rto_floor: Floor,
-    timestamps: bool,
-    ack_last_segment: bool,
-    quick_acks: u32,
-    loss_halves: Halves,
-    growth: Growth,
-    window_validation: bool,
-    growth_in_repair: bool,
-    idle_restart: IdleRestart,
-    sack: bool,
-    dsack: bool,
-    rack: bool,
-    tail_loss_probe: bool,
-    undo: bool,
-    repair: Repair,
+/// One list of the fields that a preset sets: name, type and value under "internet", and the field without which it is not
+/// read. For each there is a method of [`Tcp`] that gives the value, be it the scenario's or the preset's.
+macro_rules! preset_fields {
+    ($($field:ident: $type:ty = $internet:expr $(, if $needs:ident)?;)*) => {
+        /// Values of a preset.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct Defaults {
+            $($field: $type,)*
+        }
+
+        const INTERNET: Defaults = Defaults { $($field: $internet,)* };
+
+        impl Tcp {
+            $(
+                #[doc = concat!("`", stringify!($field), "`: the scenario's value, or that of the preset.")]
+                #[inline]
+                pub fn $field(&self) -> $type {
+                    self.$field.unwrap_or(self.preset.defaults().$field)
+                }
+            )*
+
+            /// A copy in which no field is left to the preset.
+            pub fn resolved(&self) -> Tcp {
+                let mut congestion = self.congestion().clone();
+                congestion.fill(self.preset);
+                Tcp {
+                    congestion: Some(congestion),
+                    slow_start: Some(self.slow_start()),
+                    $($field: Some(self.$field()),)*
+                    ..self.clone()
+                }
+            }
+
+            /// Values of the listed fields. Where others leave a field unread it is not among them.
+            fn listed_values(&self) -> Values {
+                let listed = [$((stringify!($field), json!(self.$field()), true $(&& self.$needs())?),)*];
+                let read = listed.into_iter().filter(|(_, _, is_read)| *is_read);
+                read.map(|(field, value, _)| (field.into(), value)).collect()
+            }
+        }
+    };
 }
 
-const INTERNET: Defaults = Defaults {
-    rto_min: Time::from_us(200_000),
-    rto_initial: Time::from_us(1_000_000),
-    delayed_ack_timeout: Time::from_us(40_000),
-    rto_floor: Floor::Timeout,
-    timestamps: false,
-    ack_last_segment: true,
-    quick_acks: 0,
-    loss_halves: Halves::Flight,
-    growth: Growth::Acks,
-    window_validation: false,
-    growth_in_repair: false,
-    idle_restart: IdleRestart::None,
-    sack: false,
-    dsack: false,
-    rack: false,
-    tail_loss_probe: false,
-    undo: false,
-    repair: Repair::AtOnce,
-};
+preset_fields! {
+    delayed_ack_timeout: Time = Time::from_us(40_000);
+    rto_min: Time = Time::from_us(200_000);
+    rto_initial: Time = Time::from_us(1_000_000);
+    rto_floor: Floor = Floor::Timeout;
+    timestamps: bool = false;
+    ack_last_segment: bool = true;
+    quick_acks: u32 = 0;
+    loss_halves: Halves = Halves::Flight;
+    growth: Growth = Growth::Acks;
+    window_validation: bool = false;
+    growth_in_repair: bool = false;
+    idle_restart: IdleRestart = IdleRestart::None;
+    repair: Repair = Repair::AtOnce;
+    sack: bool = false;
+    dsack: bool = false, if sack;
+    rack: bool = false, if sack;
+    tail_loss_probe: bool = false, if sack;
+    undo: bool = false, if sack;
+}
 
 const DATACENTRE: Defaults = Defaults {
     rto_min: Time::from_us(5_000),
@@ -114,54 +134,6 @@ impl Preset {
 static NEW_RENO: Congestion = Congestion::NewReno(NewReno::DEFAULT);
 static CUBIC: Congestion = Congestion::Cubic(Cubic::DEFAULT);
 
-/// For each field that a preset sets: a method that gives the value, be it the scenario's or the preset's.
-macro_rules! preset_fields {
-    ($($field:ident: $type:ty),* $(,)?) => {
-        impl Tcp {
-            $(
-                #[doc = concat!("`", stringify!($field), "`: the scenario's value, or that of the preset.")]
-                #[inline]
-                pub fn $field(&self) -> $type {
-                    self.$field.unwrap_or(self.preset.defaults().$field)
-                }
-            )*
-
-            /// A copy in which no field is left to the preset.
-            pub fn resolved(&self) -> Tcp {
-                let mut congestion = self.congestion().clone();
-                congestion.fill(self.preset);
-                Tcp {
-                    congestion: Some(congestion),
-                    slow_start: Some(self.slow_start()),
-                    $($field: Some(self.$field()),)*
-                    ..self.clone()
-                }
-            }
-        }
-    };
-}
-
-preset_fields! {
-    rto_min: Time,
-    rto_initial: Time,
-    delayed_ack_timeout: Time,
-    rto_floor: Floor,
-    timestamps: bool,
-    ack_last_segment: bool,
-    quick_acks: u32,
-    loss_halves: Halves,
-    growth: Growth,
-    window_validation: bool,
-    growth_in_repair: bool,
-    idle_restart: IdleRestart,
-    sack: bool,
-    dsack: bool,
-    rack: bool,
-    tail_loss_probe: bool,
-    undo: bool,
-    repair: Repair,
-}
-
 impl Tcp {
     /// The congestion control: the scenario's, or that of the preset.
     pub fn congestion(&self) -> &Congestion {
@@ -181,33 +153,11 @@ impl Tcp {
         })
     }
 
-    /// Values that the preset has given, for the record of a run. Where others leave a field unread it is not among them.
+    /// Values that the preset has given, for the record of a run.
     pub(super) fn preset_values(&self) -> Values {
-        let mut values: Values = vec![
-            ("delayed_ack_timeout".into(), json!(self.delayed_ack_timeout())),
-            ("rto_min".into(), json!(self.rto_min())),
-            ("rto_initial".into(), json!(self.rto_initial())),
-            ("congestion".into(), json!(self.resolved().congestion)),
-            ("slow_start".into(), json!(self.slow_start())),
-            ("rto_floor".into(), json!(self.rto_floor())),
-            ("timestamps".into(), json!(self.timestamps())),
-            ("ack_last_segment".into(), json!(self.ack_last_segment())),
-            ("quick_acks".into(), json!(self.quick_acks())),
-            ("loss_halves".into(), json!(self.loss_halves())),
-            ("growth".into(), json!(self.growth())),
-            ("window_validation".into(), json!(self.window_validation())),
-            ("growth_in_repair".into(), json!(self.growth_in_repair())),
-            ("repair".into(), json!(self.repair())),
-            ("sack".into(), json!(self.sack())),
-        ];
-        if self.sack() {
-            values.extend([
-                ("dsack".into(), json!(self.dsack())),
-                ("rack".into(), json!(self.rack())),
-                ("tail_loss_probe".into(), json!(self.tail_loss_probe())),
-                ("undo".into(), json!(self.undo())),
-            ]);
-        }
+        let mut values = self.listed_values();
+        values.push(("congestion".into(), json!(self.resolved().congestion)));
+        values.push(("slow_start".into(), json!(self.slow_start())));
         values
     }
 }

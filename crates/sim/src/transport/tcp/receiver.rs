@@ -15,6 +15,9 @@ use crate::units::Time;
 /// The timer of a delayed acknowledgement.
 pub const DELAYED_ACK: u8 = 1;
 
+/// Memory of a receiver with SACK or quick acknowledgements beyond the receiver itself.
+pub const EXTENSIONS_BYTES: usize = size_of::<Extensions>();
+
 /// The receiving end of a connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -26,7 +29,13 @@ pub struct Receiver {
     latest: ConnId,
     timer: Timer,
     marks: Marks,
-    /// Segments behind a gap, with SACK.
+    /// State of one that sends SACK blocks or quick acknowledgements.
+    extensions: Option<Box<Extensions>>,
+}
+
+/// Segments behind a gap, and quick acknowledgements: apart, so that receivers with neither do without the memory.
+#[derive(Clone, Debug, Default)]
+struct Extensions {
     blocks: Blocks,
     quick: QuickAcks,
 }
@@ -40,8 +49,7 @@ impl Default for Receiver {
             latest: ConnId::NONE,
             timer: Timer::default(),
             marks: Marks::default(),
-            blocks: Blocks::default(),
-            quick: QuickAcks::default(),
+            extensions: None,
         }
     }
 }
@@ -51,7 +59,13 @@ impl Receiver {
     pub fn reset(&mut self, config: &Tcp) {
         self.delivery.clear();
         let delivery = std::mem::take(&mut self.delivery);
-        *self = Receiver { delivery, marks: Marks::new(config.echo()), ..Receiver::default() };
+        let extends = config.sack() || config.quick_acks() > 0;
+        let extensions = extends.then(|| {
+            let mut own = self.extensions.take().unwrap_or_default();
+            *own = Extensions::default();
+            own
+        });
+        *self = Receiver { delivery, marks: Marks::new(config.echo()), extensions, ..Receiver::default() };
     }
 
     /// A SYN or a segment.
@@ -79,10 +93,13 @@ impl Receiver {
         if self.unacknowledged == 1 {
             self.echo = packet.created_at;
         }
-        if config.sack() {
-            self.note_place(arrival, number, config);
-        }
-        let quick = config.quick_acks() > 0 && self.is_quick(arrival, packet, config, cx.now());
+        let quick = match &mut self.extensions {
+            None => false,
+            Some(own) => {
+                let reached = Reached { arrival, next: self.delivery.next(), echoes: heard.echoes };
+                own.on_segment(packet, reached, config, cx.now())
+            }
+        };
         let at_once = arrival != Arrival::InOrder
             || self.unacknowledged >= config.segments_per_ack()
             || (first && config.ack_first_segment)
@@ -97,35 +114,13 @@ impl Receiver {
         }
     }
 
-    /// Takes note of a segment for SACK blocks.
-    fn note_place(&mut self, arrival: Arrival, number: u32, config: &Tcp) {
-        match arrival {
-            Arrival::InOrder => {}
-            Arrival::OutOfOrder => self.blocks.insert(number),
-            Arrival::FilledGap => self.blocks.advance(self.delivery.next()),
-            Arrival::Duplicate if config.dsack() => self.blocks.note_duplicate(number),
-            Arrival::Duplicate => {}
-        }
-    }
-
-    /// Whether the acknowledgement of a segment is a quick one. One that reports a reduced window (CWR) may come from a
-    /// window of one segment.
-    fn is_quick(&mut self, arrival: Arrival, packet: &Packet, config: &Tcp, now: Time) -> bool {
-        if arrival == Arrival::Duplicate {
-            self.quick.on_duplicate(config);
-        }
-        if self.marks.echoes && packet.has(flag::CE) {
-            self.quick.on_mark(config);
-        }
-        self.quick.on_segment(now, config) || packet.header.kind & kind::CWR != 0
-    }
-
     fn acknowledge(&mut self, flow: ConnId, config: &Tcp, cx: &mut impl Host) {
         self.unacknowledged = 0;
         self.timer.clear();
-        self.quick.on_sent();
-        let most = if config.timestamps() { 3 } else { 4 };
-        let blocks = if config.sack() { self.blocks.report(most, cx.record()) } else { 0 };
+        let blocks = match &mut self.extensions {
+            None => 0,
+            Some(own) => own.on_ack(config, cx),
+        };
         let echo = if self.marks.echoes { kind::ECE } else { 0 };
         let sack = if blocks > 0 { kind::SACK } else { 0 };
         let header = Header {
@@ -155,5 +150,53 @@ impl Receiver {
     /// Bytes of the ranges that have arrived.
     pub fn received(&self) -> u64 {
         self.delivery.received()
+    }
+}
+
+/// The effect of a segment: its arrival, the next missing one, and whether acknowledgements carry an echo from now on.
+struct Reached {
+    arrival: Arrival,
+    next: u32,
+    echoes: bool,
+}
+
+impl Extensions {
+    /// Takes note of a segment. Whether its acknowledgement is a quick one; that of a segment that reports a reduced window
+    /// (CWR) is, as it may come from a window of one segment.
+    fn on_segment(&mut self, packet: &Packet, reached: Reached, config: &Tcp, now: Time) -> bool {
+        if config.sack() {
+            self.note_place(packet.header.number, &reached, config);
+        }
+        if config.quick_acks() == 0 {
+            return false;
+        }
+        if reached.arrival == Arrival::Duplicate {
+            self.quick.on_duplicate(config);
+        }
+        if reached.echoes && packet.has(flag::CE) {
+            self.quick.on_mark(config);
+        }
+        self.quick.on_segment(now, config) || packet.header.kind & kind::CWR != 0
+    }
+
+    /// Takes note of a segment for SACK blocks.
+    fn note_place(&mut self, number: u32, reached: &Reached, config: &Tcp) {
+        match reached.arrival {
+            Arrival::InOrder => {}
+            Arrival::OutOfOrder => self.blocks.insert(number),
+            Arrival::FilledGap => self.blocks.advance(reached.next),
+            Arrival::Duplicate if config.dsack() => self.blocks.note_duplicate(number),
+            Arrival::Duplicate => {}
+        }
+    }
+
+    /// An acknowledgement is sent: the number of its blocks, which are written into its record.
+    fn on_ack(&mut self, config: &Tcp, cx: &mut impl Host) -> u32 {
+        self.quick.on_sent();
+        if !config.sack() {
+            return 0;
+        }
+        let most = if config.timestamps() { 3 } else { 4 };
+        self.blocks.report(most, cx.record())
     }
 }

@@ -11,7 +11,7 @@ use super::congestion::Congestion;
 use super::ecn::Echo;
 use super::preset::Preset;
 use super::slow_start::SlowStart;
-use super::{advice, kind};
+use super::{advice, kind, receiver, sender};
 use crate::advice::{Advice, Unread};
 use crate::derived::{Derived, Environment, Longest, Values};
 use crate::engine::contract::packet::Packet;
@@ -235,6 +235,7 @@ impl Settings for Tcp {
             link_bytes: self.link_bytes.0,
             ecn_capable: marks,
             class_field: tags.then_some("tagging"),
+            connection_bytes: if self.sack() { SACK_BYTES } else { 0 },
             keeps: true,
             timeout_max: self.rto_max,
             initial_burst: Some(u64::from(self.initial_window())),
@@ -350,6 +351,9 @@ impl Settings for Tcp {
         })
     }
 }
+
+/// State of SACK at both ends of a connection.
+const SACK_BYTES: u64 = (sender::SELECTIVE_BYTES + receiver::EXTENSIONS_BYTES) as u64;
 
 /// RFC 6928. An initial window that is derived is at least so large.
 const WINDOW_LEAST: u32 = 10;

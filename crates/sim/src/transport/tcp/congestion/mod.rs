@@ -13,9 +13,15 @@ use crate::transport::tcp::ecn::Echo;
 use crate::transport::tcp::{Growth, Halves, Preset};
 use crate::units::{Rate, Time};
 
+/// The model of a control as a connection has it: the largest ones are apart, so that connections under others are small.
+macro_rules! held {
+    ($model:ty) => { $model };
+    ($model:ty, apart) => { Box<$model> };
+}
+
 /// One list: configuration and model of each congestion control.
 macro_rules! controls {
-    ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
+    ($($module:ident :: $config:ident = $name:literal $($held:ident)?),* $(,)?) => {
         register! {
             /// Reaction of the congestion window to acknowledgements and losses.
             pub enum Congestion: Settings { $($module::$config = $name),* }
@@ -24,14 +30,14 @@ macro_rules! controls {
         /// The state of one connection's congestion control.
         #[derive(Debug)]
         pub enum Model {
-            $($config($module::Model),)*
+            $($config(held!($module::Model $(, $held)?)),)*
         }
 
         impl Congestion {
             /// The state of a connection that starts.
             pub fn model(&self) -> Model {
                 match self {
-                    $(Congestion::$config(config) => Model::$config($module::Model::new(config)),)*
+                    $(Congestion::$config(config) => Model::$config($module::Model::new(config).into()),)*
                 }
             }
         }
@@ -59,8 +65,8 @@ controls! {
     new_reno::NewReno = "newreno",
     dctcp::Dctcp = "dctcp",
     d2tcp::D2tcp = "d2tcp",
-    cubic::Cubic = "cubic",
-    swift::Swift = "swift",
+    cubic::Cubic = "cubic" apart,
+    swift::Swift = "swift" apart,
     python::PythonControl = "python",
 }
 

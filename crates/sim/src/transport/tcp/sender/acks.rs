@@ -8,7 +8,6 @@ use crate::transport::ack;
 use crate::transport::source::Source;
 use crate::transport::tcp::congestion::{Ack, Cause, Control, Recovery, Siblings, Step};
 use crate::transport::tcp::reduction::Reduction;
-use crate::transport::tcp::slow_start::Watch;
 use crate::transport::tcp::{Duplicates, Halves, Tcp, kind};
 use crate::units::Time;
 
@@ -53,7 +52,7 @@ impl Sender {
     where
         S: Source + Siblings,
     {
-        if self.selective {
+        if self.selective.is_some() {
             return self.on_selective_ack(id, packet, config, source, cx);
         }
         let una = packet.header.ack;
@@ -115,8 +114,10 @@ impl Sender {
         source: &mut S,
     ) {
         ack.may_grow = grows && (!config.window_validation() || self.window.limits());
-        if !matches!(self.watch, Watch::Standard) && self.window.is_in_slow_start() {
-            let divisor = self.watch.on_ack(ack, &mut self.window);
+        if let Some(watch) = &mut self.watch
+            && self.window.is_in_slow_start()
+        {
+            let divisor = watch.on_ack(ack, &mut self.window);
             ack.common.acked /= divisor;
         }
         self.control.on_ack(&mut self.window, ack, source);

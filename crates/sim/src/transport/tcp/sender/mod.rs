@@ -14,10 +14,7 @@ mod undo;
 
 use std::collections::VecDeque;
 
-use self::probe::Probe;
-use self::rack::Rack;
-use self::scoreboard::Scoreboard;
-use self::undo::Undo;
+use self::selective::Selective;
 use super::congestion::{self, Cause, CongestionEvent, Control, Progress, Window};
 use super::ecn::Heard;
 use super::reduction::Reduction;
@@ -38,6 +35,9 @@ pub const RETRANSMIT: u8 = 0;
 pub const PACE: u8 = 2;
 /// The timer of a tail loss probe, or of a loss that time will show.
 pub const PROBE: u8 = 3;
+
+/// Memory of a connection with SACK beyond the sender itself, without that of its segments.
+pub const SELECTIVE_BYTES: usize = size_of::<Selective>();
 
 /// The sending end of a connection.
 ///
@@ -92,16 +92,12 @@ pub struct Sender {
     timer: Timer,
     pace: Timer,
     heard: Heard,
-    /// The end of slow start by other signs than losses.
-    watch: Watch,
+    /// The end of slow start by other signs than losses, if it has one.
+    watch: Option<Box<Watch>>,
     /// Whether a timeout has come, and not all data sent before it is acknowledged.
     repairs: bool,
-    /// Whether the connection has SACK: then these are used.
-    selective: bool,
-    board: Scoreboard,
-    rack: Rack,
-    probe: Probe,
-    undo: Undo,
+    /// State of a connection with SACK.
+    selective: Option<Box<Selective>>,
     /// The label of its packets, if it changes.
     path: Option<Box<Repathing>>,
 }
@@ -129,8 +125,8 @@ impl Default for Sender {
 }
 
 impl Sender {
-    /// A sender that has not sent anything.
-    pub fn new(config: &Tcp) -> Sender {
+    /// A sender that has not sent anything, without SACK.
+    fn new(config: &Tcp) -> Sender {
         let mss = config.mss.0;
         Sender {
             established: false,
@@ -177,11 +173,7 @@ impl Sender {
             heard: Heard::new(config.echo().is_some()),
             watch: config.slow_start().watch(),
             repairs: false,
-            selective: config.sack(),
-            board: Scoreboard::default(),
-            rack: Rack::default(),
-            probe: Probe::default(),
-            undo: Undo::default(),
+            selective: None,
             path: None,
         }
     }
@@ -215,16 +207,21 @@ impl Sender {
     pub fn stop(&mut self) {
         self.timer.clear();
         self.pace.clear();
-        self.probe.stop();
+        if let Some(own) = &mut self.selective {
+            own.probe.stop();
+        }
     }
 
     /// Starts over for another connection, with the memory of the one before.
     pub fn reset(&mut self, config: &Tcp) {
         let mut segments = std::mem::take(&mut self.segments);
         segments.clear();
-        let mut board = std::mem::take(&mut self.board);
-        board.reset();
-        *self = Sender { segments, board, ..Sender::new(config) };
+        let selective = config.sack().then(|| {
+            let mut own = self.selective.take().unwrap_or_default();
+            own.reset();
+            own
+        });
+        *self = Sender { segments, selective, ..Sender::new(config) };
     }
 
     /// The connection opens with its first flow: a SYN, or data at once.
@@ -301,7 +298,7 @@ impl Sender {
     /// Whether it has something to send that its window has room for.
     #[inline(always)]
     pub fn may_send(&self, config: &Tcp, source: &impl Source) -> bool {
-        if self.selective {
+        if self.selective.is_some() {
             return self.established && self.may_send_selectively(config, source);
         }
         self.established && (self.repair || self.next_len(source).is_some_and(|len| self.fits(len, config)))
@@ -345,7 +342,7 @@ impl Sender {
             return (None, false);
         }
         self.restart_after_idle(config, cx.now());
-        let choice = if self.selective { self.choose_missing(source, cx.now()) } else { self.choose(source) };
+        let choice = if self.selective.is_some() { self.choose_missing(source, cx.now()) } else { self.choose(source) };
         let Some(Choice { number, seq, segment, again }) = choice else { return (None, false) };
         let message = source.flow_at(number, seq, id);
         if again {
@@ -360,10 +357,11 @@ impl Sender {
         cx.sender(message.flow).packets_sent += 1;
         self.last_sent = cx.now();
         self.last_len = segment.len;
-        if !self.timer.is_set() || self.selective && again && number == self.una {
+        let selective = self.selective.is_some();
+        if !self.timer.is_set() || selective && again && number == self.una {
             self.start_timer(id, config, cx);
         }
-        if self.selective {
+        if selective {
             self.plan_probe(id, config, cx);
         }
         let (kind, flags) = self.bits(segment.last, again, config);
@@ -397,7 +395,7 @@ impl Sender {
     }
 
     /// The next segment, without SACK.
-    #[inline]
+    #[inline(always)]
     fn choose(&mut self, source: &mut impl Source) -> Option<Choice> {
         if self.repair {
             self.repair = false;
@@ -423,7 +421,7 @@ impl Sender {
     }
 
     /// The next segment of new data.
-    #[inline]
+    #[inline(always)]
     fn cut(&mut self, source: &mut impl Source) -> Option<Choice> {
         let Next::Range { len, last, .. } = source.next(self.window.mss as u32) else { return None };
         let (number, seq, segment) = (self.end, self.end_seq, Segment { len, last });

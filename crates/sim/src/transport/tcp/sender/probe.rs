@@ -58,29 +58,31 @@ impl Probe {
 impl Sender {
     /// Sets the timer for a probe after the latest segment or acknowledgement.
     pub(super) fn plan_probe(&mut self, id: ConnId, config: &Tcp, cx: &mut impl Host) {
-        if self.probe.awaits_loss {
+        let alone = self.end - self.una == 1;
+        let (repairs, smoothed, timeout) =
+            (self.recovering || self.repairs, self.rtt.smoothed(), self.timer.due());
+        let probe = &mut self.own().probe;
+        if probe.awaits_loss {
             return;
         }
-        let repairs = self.recovering || self.repairs || self.probe.sent.is_some();
-        let Some(smoothed) = self.rtt.smoothed().filter(|_| config.tail_loss_probe() && !repairs) else {
-            return self.probe.timer.clear();
-        };
-        let alone = self.end - self.una == 1;
+        let plans = config.tail_loss_probe() && !repairs && probe.sent.is_none();
+        let Some(smoothed) = smoothed.filter(|_| plans) else { return probe.timer.clear() };
         let wait = Time(2 * smoothed.0) + if alone { config.rto_min() } else { SLACK };
-        let due = (cx.now() + wait).min(self.timer.due());
-        cx.set_timer(&mut self.probe.timer, due, Owner::Sender(id), PROBE);
+        let due = (cx.now() + wait).min(timeout);
+        cx.set_timer(&mut probe.timer, due, Owner::Sender(id), PROBE);
     }
 
     /// A loss will be found then, unless the segment is acknowledged before.
     pub(super) fn await_loss(&mut self, id: ConnId, due: Option<Time>, cx: &mut impl Host) {
+        let probe = &mut self.own().probe;
         match due {
             Some(due) => {
-                self.probe.awaits_loss = true;
-                cx.set_timer(&mut self.probe.timer, due, Owner::Sender(id), PROBE);
+                probe.awaits_loss = true;
+                cx.set_timer(&mut probe.timer, due, Owner::Sender(id), PROBE);
             }
-            None if self.probe.awaits_loss => {
-                self.probe.awaits_loss = false;
-                self.probe.timer.clear();
+            None if probe.awaits_loss => {
+                probe.awaits_loss = false;
+                probe.timer.clear();
             }
             None => {}
         }
@@ -88,10 +90,11 @@ impl Sender {
 
     /// The timer of a probe, or of a loss that time shows.
     pub fn on_probe(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) {
-        if !cx.timer_is_due(&mut self.probe.timer, Owner::Sender(id), PROBE) {
+        let probe = &mut self.own().probe;
+        if !cx.timer_is_due(&mut probe.timer, Owner::Sender(id), PROBE) {
             return;
         }
-        if std::mem::take(&mut self.probe.awaits_loss) {
+        if std::mem::take(&mut probe.awaits_loss) {
             self.on_loss_time(id, config, source, cx);
         } else if self.una < self.end {
             self.send_probe(id, config, source, cx);
@@ -100,15 +103,17 @@ impl Sender {
 
     /// Whether a probe is planned for the instant of a timeout: it takes its place.
     pub(super) fn probes_instead(&self, now: Time) -> bool {
-        !self.probe.awaits_loss && self.probe.timer.due() <= now
+        let probe = self.selective.as_ref().map(|own| &own.probe);
+        probe.is_some_and(|probe| !probe.awaits_loss && probe.timer.due() <= now)
     }
 
     /// A probe is sent in the connection's next turn.
     pub(super) fn send_probe(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) {
-        self.probe.timer.clear();
         let len = source.peek(self.window.mss);
         let fits = len > 0 && self.end_seq + len <= self.una_seq + config.receive_window.0;
-        self.probe.due = Some(!fits);
+        let probe = &mut self.own().probe;
+        probe.timer.clear();
+        probe.due = Some(!fits);
         self.start_timer(id, config, cx);
         cx.ready(id);
     }
@@ -121,15 +126,16 @@ impl Sender {
         source: &impl Source,
         now: Time,
     ) {
-        let Some((end, again)) = self.probe.sent else { return };
+        let probe = &mut self.own().probe;
+        let Some((end, again)) = probe.sent else { return };
         if una < end {
             return;
         }
         if !again || duplicate || una == end && !news {
             // The original has arrived, too.
-            self.probe.sent = None;
+            probe.sent = None;
         } else if una > end {
-            self.probe.sent = None;
+            probe.sent = None;
             if !self.recovering && !self.repairs && self.reduction.is_none() {
                 self.on_congestion_event(Cause::FastRetransmit { dupacks: 0 }, source, now);
                 self.reduced(self.end_seq);

@@ -6,6 +6,10 @@
 //! that had been sent (RFC 6675, 5.1). Rules 3 and 4 of `NextSeg`, retransmissions of segments that are not known to be
 //! lost, are left out, as in Linux.
 
+use super::probe::Probe;
+use super::rack::Rack;
+use super::scoreboard::{Delivered, Scoreboard};
+use super::undo::Undo;
 use super::{Choice, Sender};
 use crate::engine::contract::host::Host;
 use crate::engine::contract::packet::Packet;
@@ -14,11 +18,34 @@ use crate::transport::source::Source;
 use crate::transport::tcp::blocks::Report;
 use crate::transport::tcp::congestion::{Cause, Siblings};
 use crate::transport::tcp::reduction::Reduction;
-use crate::transport::tcp::sender::scoreboard::Delivered;
 use crate::transport::tcp::{Repair, Tcp, kind};
 use crate::units::Time;
 
+/// State that only a connection with SACK has. It is apart from the sender, so that others do without its memory.
+#[derive(Debug, Default)]
+pub struct Selective {
+    pub board: Scoreboard,
+    pub rack: Rack,
+    pub probe: Probe,
+    pub undo: Undo,
+}
+
+impl Selective {
+    /// Starts over with the memory of before.
+    pub fn reset(&mut self) {
+        let mut board = std::mem::take(&mut self.board);
+        board.reset();
+        *self = Selective { board, ..Selective::default() };
+    }
+}
+
 impl Sender {
+    /// Its state of SACK, which it has.
+    #[inline]
+    pub(super) fn own(&mut self) -> &mut Selective {
+        self.selective.as_deref_mut().expect("a connection with SACK")
+    }
+
     /// An acknowledgement, perhaps with blocks.
     pub(super) fn on_selective_ack<S>(
         &mut self,
@@ -35,7 +62,7 @@ impl Sender {
             return;
         }
         let advances = una > self.una_seq;
-        let in_flight = self.board.pipe();
+        let in_flight = self.own().board.pipe();
         self.window.flight = in_flight;
         let mut ack = self.ack(packet, source, cx.now());
         let (delivered, duplicate) = self.note_delivered(packet, cx);
@@ -50,7 +77,8 @@ impl Sender {
         ack.smoothed_rtt = self.rtt.smoothed();
         ack.common.next = self.next_seq;
         if duplicate && config.rack() {
-            self.rack.on_duplicate(self.una, self.end);
+            let (una, end) = (self.una, self.end);
+            self.own().rack.on_duplicate(una, end);
         }
         if config.undo() && advances {
             self.undo_if_needless(Time(packet.header.seq));
@@ -59,19 +87,20 @@ impl Sender {
         self.on_probe_ack(una, (advances || delivered.sacks, duplicate), source, cx.now());
         let newly_lost = self.find_losses(id, config, cx);
         self.leave_recovery();
-        if self.board.has_lost() && !self.recovering && !self.repairs {
+        if self.own().board.has_lost() && !self.recovering && !self.repairs {
             self.window.flight = in_flight;
             self.enter_recovery(config, source, cx.now());
         }
         if self.reduction.is_some() {
-            self.go_on_reducing(delivered.bytes, self.board.pipe(), advances && newly_lost == 0);
+            let pipe = self.own().board.pipe();
+            self.go_on_reducing(delivered.bytes, pipe, advances && newly_lost == 0);
         } else if advances && !self.recovering {
             self.window.flight = in_flight;
             self.grow(&mut ack, grows, config, source);
         }
         if self.una == self.end {
             self.timer.clear();
-            self.probe.stop();
+            self.own().probe.stop();
         } else if advances {
             self.start_timer(id, config, cx);
             self.plan_probe(id, config, cx);
@@ -84,30 +113,33 @@ impl Sender {
 
     /// Brings the scoreboard up to date. Returns what is delivered, and whether a duplicate is reported.
     fn note_delivered(&mut self, packet: &Packet, cx: &mut impl Host) -> (Delivered, bool) {
+        let own = self.own();
         let mut delivered = Delivered::default();
         let mut duplicate = false;
-        self.board.acknowledge(packet.header.number, &mut delivered);
+        own.board.acknowledge(packet.header.number, &mut delivered);
         if packet.header.kind & kind::SACK != 0 {
             let report = Report::read(cx.record());
-            self.board.sack(report.blocks(), &mut delivered);
+            own.board.sack(report.blocks(), &mut delivered);
             duplicate = report.duplicate.is_some();
         }
         if let Some(latest) = delivered.latest {
-            self.rack.deliver(latest, cx.now());
-            self.rack.note_order(&delivered);
+            own.rack.deliver(latest, cx.now());
+            own.rack.note_order(&delivered);
         }
         (delivered, duplicate)
     }
 
     /// Finds lost segments. Returns their bytes; where only time will show a loss, the timer is set.
     fn find_losses(&mut self, id: ConnId, config: &Tcp, cx: &mut impl Host) -> u64 {
+        let (repairs, smoothed, mss) =
+            (self.recovering || self.repairs, self.rtt.smoothed(), self.window.mss);
+        let Selective { board, rack, .. } = self.own();
         if !config.rack() {
-            return self.board.lose_by_count(u64::from(config.dupack_threshold - 1) * self.window.mss);
+            return board.lose_by_count(u64::from(config.dupack_threshold - 1) * mss);
         }
-        let enough = self.board.sacked_segments() >= config.dupack_threshold;
-        let repairs = self.recovering || self.repairs;
-        let window = self.rack.window(repairs, enough, self.rtt.smoothed());
-        let (newly, next) = self.board.lose_by_time(&self.rack, window, cx.now());
+        let enough = board.sacked_segments() >= config.dupack_threshold;
+        let window = rack.window(repairs, enough, smoothed);
+        let (newly, next) = board.lose_by_time(rack, window, cx.now());
         self.await_loss(id, next, cx);
         newly
     }
@@ -120,16 +152,18 @@ impl Sender {
         self.repairs = false;
         if self.recovering {
             self.recovering = false;
-            self.undo.forget();
             self.end_reduction();
             self.window.cwnd = self.window.ssthresh;
-            self.rack.on_recovered();
+            let own = self.own();
+            own.undo.forget();
+            own.rack.on_recovered();
         }
     }
 
     /// A loss is found: the window is reduced, unless it is being reduced for marks.
     fn enter_recovery(&mut self, config: &Tcp, source: &impl Source, now: Time) {
-        self.undo.note(&self.window);
+        let window = self.window;
+        self.own().undo.note(&window);
         if let Some(reduction) = &mut self.reduction {
             reduction.extend(self.end_seq);
         } else {
@@ -157,13 +191,14 @@ impl Sender {
         source: &impl Source,
         cx: &mut impl Host,
     ) {
-        self.window.flight = self.board.pipe();
+        self.window.flight = self.own().board.pipe();
         let newly_lost = self.find_losses(id, config, cx);
         if newly_lost > 0 && !self.recovering && !self.repairs {
             self.enter_recovery(config, source, cx.now());
         }
         if newly_lost > 0 && self.reduction.is_some() {
-            self.go_on_reducing(0, self.board.pipe(), false);
+            let pipe = self.own().board.pipe();
+            self.go_on_reducing(0, pipe, false);
         }
         if self.may_send(config, source) {
             cx.ready(id);
@@ -173,27 +208,31 @@ impl Sender {
     /// A timeout: the threshold is lowered, unless it has been in a recovery that is not over, and the window is a segment
     /// beyond what is in flight.
     pub(super) fn on_selective_timeout(&mut self, config: &Tcp, source: &impl Source, now: Time) {
-        self.undo.note(&self.window);
-        self.window.flight = self.board.pipe();
+        let window = self.window;
+        self.own().undo.note(&window);
+        self.window.flight = self.own().board.pipe();
         self.window.flight = self.let_go(source);
         let again = self.expired.replace(self.una) == Some(self.una);
         let reduced = self.recovering || self.reduction.is_some();
         self.end_reduction();
         self.on_congestion_event(Cause::Timeout { first: !again && !reduced }, source, now);
-        self.board.lose_all(config.rack().then_some(&self.rack), now);
-        self.window.cwnd = self.board.pipe() + self.window.mss;
         self.repair = true;
-        self.probe.stop();
+        let Selective { board, rack, probe, .. } = self.own();
+        board.lose_all(config.rack().then_some(rack), now);
+        probe.stop();
+        let pipe = board.pipe();
+        self.window.cwnd = pipe + self.window.mss;
     }
 
     /// Whether a lost segment or new data may be sent.
     #[inline]
     pub(super) fn may_send_selectively(&self, config: &Tcp, source: &impl Source) -> bool {
-        if self.probe.is_due() {
+        let Some(Selective { board, probe, .. }) = self.selective.as_deref() else { return false };
+        if probe.is_due() {
             return true;
         }
-        let pipe = self.board.pipe();
-        if self.board.has_lost() {
+        let pipe = board.pipe();
+        if board.has_lost() {
             return self.repair || pipe + self.window.mss <= self.window.cwnd;
         }
         let len = source.peek(self.window.mss);
@@ -203,30 +242,77 @@ impl Sender {
     }
 
     /// The next segment: a probe, the first lost one, new data.
-    #[inline]
+    #[inline(never)]
     pub(super) fn choose_missing(&mut self, source: &mut impl Source, now: Time) -> Option<Choice> {
         self.repair = false;
-        let probe = self.probe.take_due();
+        let own = self.own();
+        let probe = own.probe.take_due();
         let again = match probe {
-            Some(last) => last.then(|| self.board.last_missing()).flatten(),
-            None => self.board.first_lost(),
+            Some(last) => last.then(|| own.board.last_missing()).flatten(),
+            None => own.board.first_lost(),
         };
         let choice = match again {
             Some(number) => {
-                self.board.send_again(number, now);
-                self.undo.note_retransmission(now);
+                own.board.send_again(number, now);
+                own.undo.note_retransmission(now);
+                let seq = own.board.seq(number);
                 let segment = self.segments[(number - self.una) as usize];
-                Choice { number, seq: self.board.seq(number), segment, again: true }
+                Choice { number, seq, segment, again: true }
             }
             None => {
                 let choice = self.cut(source)?;
-                self.board.send(choice.seq, choice.segment.len, now);
+                self.own().board.send(choice.seq, choice.segment.len, now);
                 choice
             }
         };
         if probe.is_some() {
-            self.probe.sent(self.end_seq, choice.again);
+            let end = self.end_seq;
+            self.own().probe.sent(end, choice.again);
         }
         Some(choice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::source::Messages;
+    use crate::transport::tcp::receiver::Receiver;
+    use crate::transport::tcp::{Preset, Repair};
+
+    /// Whether a sender has state of SACK, and of an end of slow start of its own.
+    fn has(config: &Tcp) -> (bool, bool) {
+        let mut sender = Sender::default();
+        sender.reset(&config.resolved());
+        (sender.selective.is_some(), sender.watch.is_some())
+    }
+
+    /// Bytes of a connection's ends, without its segments: as large as before there was SACK, or smaller.
+    #[test]
+    fn a_connection_without_sack_has_no_memory_for_it() {
+        let (sender, receiver) = (size_of::<(Sender, Messages)>(), size_of::<Receiver>());
+        println!("sender {sender} B, receiver {receiver} B, SACK {} B more", size_of::<Selective>());
+        assert!(sender <= 528 && receiver <= 144, "{sender} and {receiver} B");
+        let linux = Tcp { preset: Preset::Linux, ..Tcp::default() };
+        assert_eq!(has(&Tcp::default()), (false, false));
+        assert_eq!(has(&Tcp { repair: Some(Repair::Proportional), ..Tcp::default() }), (false, false));
+        assert_eq!(has(&Tcp { sack: Some(false), ..linux.clone() }), (false, true));
+        assert_eq!(has(&linux), (true, true));
+    }
+
+    /// A slot passes on from a connection with SACK to one without it, and back: nothing of the first is left.
+    #[test]
+    fn a_slot_serves_connections_of_both_kinds() {
+        let linux = Tcp { preset: Preset::Linux, ..Tcp::default() }.resolved();
+        let mut sender = Sender::default();
+        sender.reset(&linux);
+        sender.own().board.send(0, 1000, Time::ZERO);
+        sender.reset(&linux);
+        assert_eq!(sender.own().board.pipe(), 0);
+        sender.own().board.send(0, 1000, Time::ZERO);
+        sender.reset(&Tcp::default().resolved());
+        assert!(sender.selective.is_none() && sender.watch.is_none());
+        sender.reset(&linux);
+        assert_eq!((sender.own().board.pipe(), sender.own().board.last_missing()), (0, None));
     }
 }

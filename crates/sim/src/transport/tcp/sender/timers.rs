@@ -75,7 +75,7 @@ impl Sender {
             self.send_syn(id, config, source, cx);
             return false;
         }
-        if self.selective {
+        if self.selective.is_some() {
             self.on_selective_timeout(config, source, cx.now());
         } else {
             self.go_back(source, cx.now());
@@ -88,7 +88,9 @@ impl Sender {
         self.repairs = true;
         self.dupacks = 0;
         self.timed = None;
-        self.watch.restart();
+        if let Some(watch) = &mut self.watch {
+            watch.restart();
+        }
         self.start_timer(id, config, cx);
         cx.ready(id);
         true

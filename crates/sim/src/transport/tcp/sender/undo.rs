@@ -35,17 +35,18 @@ impl Undo {
 impl Sender {
     /// New data is acknowledged, by a segment that was sent then.
     pub(super) fn undo_if_needless(&mut self, sent: Time) {
-        let Undo { before: Some((cwnd, ssthresh)), retransmitted: Some(first) } = self.undo else { return };
+        let own = self.own();
+        let Undo { before: Some((cwnd, ssthresh)), retransmitted: Some(first) } = own.undo else { return };
+        own.undo.forget();
         if sent >= first {
             // The retransmission was needed.
-            return self.undo.forget();
+            return;
         }
+        own.board.unlose();
         self.reduction = None;
         self.window.cwnd = self.window.cwnd.max(cwnd);
         self.window.ssthresh = self.window.ssthresh.max(ssthresh);
         self.recovering = false;
         self.repairs = false;
-        self.board.unlose();
-        self.undo.forget();
     }
 }

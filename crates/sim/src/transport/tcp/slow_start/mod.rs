@@ -28,20 +28,20 @@ pub enum SlowStart {
 }
 
 impl SlowStart {
-    /// The state of a connection that starts.
-    pub fn watch(self) -> Watch {
-        match self {
-            SlowStart::Standard => Watch::Standard,
+    /// The state of a connection that starts, if there is any.
+    pub fn watch(self) -> Option<Box<Watch>> {
+        let watch = match self {
+            SlowStart::Standard => return None,
             SlowStart::Hystart => Watch::Hystart(Hystart::default()),
             SlowStart::HystartPlusPlus => Watch::PlusPlus(PlusPlus::default()),
-        }
+        };
+        Some(Box::new(watch))
     }
 }
 
 /// Round trips that one connection's slow start has seen.
 #[derive(Clone, Copy, Debug)]
 pub enum Watch {
-    Standard,
     Hystart(Hystart),
     PlusPlus(PlusPlus),
 }
@@ -51,7 +51,6 @@ impl Watch {
     #[inline]
     pub fn on_ack(&mut self, ack: &Ack, window: &mut Window) -> u64 {
         match self {
-            Watch::Standard => 1,
             Watch::Hystart(hystart) => hystart.on_ack(ack, window),
             Watch::PlusPlus(hystart) => hystart.on_ack(ack, window),
         }
@@ -60,7 +59,6 @@ impl Watch {
     /// A timeout begins another slow start.
     pub fn restart(&mut self) {
         match self {
-            Watch::Standard => {}
             Watch::Hystart(hystart) => *hystart = Hystart::default(),
             // RFC 9406, 4.3: only the first slow start of a connection.
             Watch::PlusPlus(hystart) => hystart.give_up(),
