@@ -193,7 +193,8 @@ impl Sender {
         if sent.last {
             kind |= data::LAST;
         }
-        let header = Header { kind, class: 0, len, number, seq: u64::from(value), ack: self.requested as u64 };
+        let header =
+            Header { kind, class: 0, len, number, seq: u64::from(value), ack: self.requested as u64 };
         let flags = flag::ECN_CAPABLE | if config.trimming { flag::TRIMMABLE } else { 0 };
         let counts = cx.sender(flow);
         counts.packets_sent += 1;

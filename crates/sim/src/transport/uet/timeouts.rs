@@ -126,8 +126,12 @@ impl Sender {
         }
         let window = self.window.bytes() / config.payload() as i64;
         let value = self.entropy.next(u64::from(self.records.next()), window as u64);
-        let header =
-            Header { kind: kind::RTS, seq: u64::from(value), ack: self.requested as u64, ..Header::default() };
+        let header = Header {
+            kind: kind::RTS,
+            seq: u64::from(value),
+            ack: self.requested as u64,
+            ..Header::default()
+        };
         let flow = self.records.first_flow().unwrap_or(id);
         let mut packet =
             cx.packet(flow, Toward::Receiver, config.control_bytes.0 as u32, flag::CONTROL, header);

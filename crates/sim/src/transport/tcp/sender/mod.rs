@@ -342,7 +342,11 @@ impl Sender {
             return (None, false);
         }
         self.restart_after_idle(config, cx.now());
-        let choice = if self.selective.is_some() { self.choose_missing(source, cx.now()) } else { self.choose(source) };
+        let choice = if self.selective.is_some() {
+            self.choose_missing(source, cx.now())
+        } else {
+            self.choose(source)
+        };
         let Some(Choice { number, seq, segment, again }) = choice else { return (None, false) };
         let message = source.flow_at(number, seq, id);
         if again {
