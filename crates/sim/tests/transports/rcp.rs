@@ -195,6 +195,35 @@ fn packets_are_as_far_apart_as_the_rate_says() {
     assert_eq!(run.flow("fct_ps"), 4 * (75 * US + 320_000) + 9 * 2 * PACKET + 2 * PACKET + 150 * US);
 }
 
+/// The same where TCP's flow, on other links, comes before it in the scenario: ports serve RCP's flows and no others.
+#[test]
+fn agents_serve_their_transport_among_others() {
+    let run = run(r#"
+        [topology.single-switch]
+        hosts = 4
+        rate = "1Gbps"
+        delay = "75us"
+        [transport.tcp]
+        [agent.rcp]
+        alpha = 0.0
+        beta = 0.0
+        initial_rate = 0.5
+        [[traffic]]
+        name = "other"
+        arrivals.at-once.jitter = "0s"
+        matrix.pairs = [[2, 3]]
+        sizes.fixed = "14600B"
+        [[traffic]]
+        name = "flow"
+        transport = "rcp"
+        arrivals.at-once.jitter = "0s"
+        matrix.pairs = [[1, 0]]
+        sizes.fixed = "14600B"
+        "#);
+    let expected = 4 * (75 * US + 320_000) + 9 * 2 * PACKET + 2 * PACKET + 150 * US;
+    assert_eq!(run.flow_of("flow", "fct_ps"), expected);
+}
+
 /// A hundredth of the line: packets are 1.2 ms apart. The answer to each, after 4 * 75 us + 2 (12 us + 320 ns), and that to the
 /// request which follows at once, 301.28 us later, find that the next packet is more than a round trip away; the third answer
 /// finds it nearer. So there are three requests a packet, and a SYN.

@@ -323,4 +323,22 @@ mod tests {
         let words = request(3, 2.0, &mut [(&mut FakePort::new(2), &mut own)]);
         assert_eq!((words[word::WAIT], words[word::RATE]), (6_400_000, 1_000_000_000));
     }
+
+    /// By hand: packets that report 200 and 400 us in an interval have a mean of 300 us. It stays while none reports any, and
+    /// then only new reports count: 500 us, not the mean of all three.
+    #[test]
+    fn the_mean_round_trip_is_that_of_one_interval() {
+        let (mut at, mut port) = (FakePort::new(0), RacsPort::default().model(&link(Rate(1_000_000_000))));
+        for (reports, mean) in [(vec![200, 400], 300), (vec![], 300), (vec![500], 500)] {
+            for us in reports {
+                let mut record = Record::default();
+                record.0[word::RTT] = Time::from_us(us).0;
+                record.0[word::LEFT] = 1f64.to_bits();
+                record.0[word::SIZE] = 40;
+                at.packet(&mut port, 1, kind::ASK, &mut record);
+            }
+            port.update(1e-4, 0.0, 0.0, 1e9);
+            assert_eq!(port.rtt, Time::from_us(mean));
+        }
+    }
 }

@@ -352,6 +352,17 @@ mod tests {
         }
     }
 
+    /// The timeout counts from the first packet in flight: one that is sent 40 us later does not put it off.
+    #[test]
+    fn a_later_packet_leaves_the_timer_as_it_is() {
+        let (mut host, mut model) = opened(Send::Sliding);
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 1)), [0]);
+        host.now = Time::from_us(140);
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 1)), [1]);
+        host.times_out(&mut model, FLOW);
+        assert_eq!(host.now, Time::from_us(100) + Daq::default().timeout);
+    }
+
     /// A window slides by a packet for each acknowledgement, or goes on when all of it is acknowledged.
     #[test]
     fn an_acknowledgement_makes_room() {

@@ -347,6 +347,32 @@ mod tests {
         assert_eq!(windows, [2_000, 3_000, 4_000, 5_000, 5_200]);
     }
 
+    /// A timeout in recovery halves the window without its inflation, at most the flight and a segment. Of twenty segments 0
+    /// and 12 to 19 are lost, and all acknowledgements but three; the threshold is 10. The retransmission of 0 is
+    /// acknowledged with 11 more, that of 12 is lost: with 8 in flight the window is 9, and slow start goes beyond 4 to 5.
+    #[test]
+    fn a_timeout_in_recovery_halves_the_window_without_inflation() {
+        let config = Tcp { delayed_ack: 1, loss_halves: Some(Halves::Window), ..Tcp::default() };
+        let (mut host, mut model, packets) = started_with(20, config);
+        for packet in &packets[1..4] {
+            round(&mut host, &mut model, packet);
+        }
+        packets[4..12].iter().for_each(|packet| drop(host.receives(&mut model, packet)));
+        let again = host.sends(&mut model, FLOW, 99);
+        assert_eq!(numbers(&again), [0]);
+        assert_eq!(round(&mut host, &mut model, &again[0]).0, 12_000);
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [12]);
+        host.times_out(&mut model, FLOW);
+        let mut under_way = VecDeque::from(host.sends(&mut model, FLOW, 99));
+        let mut windows = Vec::new();
+        for _ in 0..5 {
+            let packet = under_way.pop_front().expect("the window is open");
+            windows.push(round(&mut host, &mut model, &packet).1);
+            under_way.extend(host.sends(&mut model, FLOW, 99));
+        }
+        assert_eq!(windows, [2_000, 3_000, 4_000, 5_000, 5_200]);
+    }
+
     /// Timeouts, and those for which a whole window was lost.
     fn causes(host: &FakeHost) -> (u32, u32) {
         let end = host.conns[FLOW.index()].counts();
