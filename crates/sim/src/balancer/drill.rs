@@ -152,6 +152,9 @@ mod tests {
             assert_eq!(choose(&mut model, ticket, &two, &[3000, 1500]), 1);
             assert_eq!(choose(&mut model, ticket, &two, &[0, 1]), 0);
         }
+        // Of fewer ports than samples each is compared.
+        let mut more = Model::of(&Drill { samples: 3, memory: 0 }, 1, 1, 0);
+        assert!((0..100).all(|ticket| choose(&mut more, ticket, &two, &[3000, 1500]) == 1));
         // The longest of three is never chosen, the shortest of them two times out of three.
         let mut seen = [0; 3];
         (0..3000).for_each(|ticket| seen[choose(&mut model, ticket, &links(3), &[2, 0, 1]) as usize] += 1);

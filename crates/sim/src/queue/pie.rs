@@ -304,6 +304,19 @@ mod tests {
         assert_eq!(state.burst, Time::ZERO);
     }
 
+    /// Section 4.4: in the first update of a queue that has emptied the last delay, 8 ms, still counts. The timer goes on to a
+    /// second one, which renews the allowance, and then rests.
+    #[test]
+    fn the_timer_rests_after_two_updates_without_a_delay() {
+        let mut at = FakePort::new(Rate(1_000_000_000));
+        let mut model = Model(Box::new(state(0.0, ms(8))));
+        model.timer(&mut at.cx());
+        assert_eq!((model.0.burst, at.port.timer_set), (Time::ZERO, true));
+        at.port.timer_set = false;
+        model.timer(&mut at.cx());
+        assert_eq!((model.0.burst, at.port.timer_set), (ms(150), false));
+    }
+
     /// Sections 4.1 and 5.4: with probability 0.1 nothing is dropped until the sum since the last drop is 0.85, and with 1
     /// each packet is. Nothing is while the burst lasts, while the delay was short and the probability is low, or while no
     /// more than two mean packets wait.

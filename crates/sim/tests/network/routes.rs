@@ -31,7 +31,11 @@ struct Asked {
 
 impl Asked {
     fn new(fabric: Fabric, balancer: impl Into<Balancer>) -> Asked {
-        let model = balancer.into().model(&fabric, 1, 0);
+        Asked::in_replica(fabric, balancer, 0)
+    }
+
+    fn in_replica(fabric: Fabric, balancer: impl Into<Balancer>, replica: u64) -> Asked {
+        let model = balancer.into().model(&fabric, 1, replica);
         let routes = Routes::build(&fabric).expect("a connected network");
         let ends = fabric.links.iter().map(|link| link.to).collect();
         Asked { fabric, routes, ends, model, paths: Paths::default() }
@@ -84,6 +88,23 @@ impl Asked {
 
 fn tree(k: u32, levels: u32) -> Fabric {
     FatTree { k, levels, ..FatTree::default() }.build()
+}
+
+/// Replicas draw paths of their own: between pods of FT(8, 3) one in 16 shortest paths is the same at random, and fewer where
+/// paths go by any switch, so that of 64 flows fewer than 16 have the same one.
+#[test]
+fn replicas_draw_paths_of_their_own() {
+    let paths = |balancer: &Balancer, replica| -> Vec<Vec<LinkId>> {
+        let mut asked = Asked::in_replica(tree(8, 3), balancer.clone(), replica);
+        (0..64).map(|flow| asked.path(0, 100, flow, 0)).collect()
+    };
+    for balancer in [Balancer::from(Nix::default()), Valiant::default().into()] {
+        let first = paths(&balancer, 0);
+        assert_eq!(first, paths(&balancer, 0));
+        let other = paths(&balancer, 1);
+        let same = first.iter().zip(&other).filter(|(one, other)| one == other).count();
+        assert!(same < 16, "{same} paths of {} are the same", balancer.name());
+    }
 }
 
 /// All paths are shortest, and as likely: between pods of FT(4, 3) and FT(8, 3), within a pod, and in a leaf-spine

@@ -221,6 +221,8 @@ fn whole_requests_or_nothing() {
     assert_eq!(first_shares("d3 = { grants = \"whole\", order = \"arrival\" }", &flows), [0.5, 0.0, 0.25]);
     // What all requests leave is shared, as ever: 0.25, half for each.
     assert_eq!(first_shares("stateful-d3 = { grants = \"whole\" }", &[flows[0], flows[2]]), [0.625, 0.375]);
+    // With 60 slots of data for a deadline in 50 it requests the whole link and no more, which is there.
+    assert_eq!(first_shares("stateful-d3 = { grants = \"whole\" }", &[(0, 60, 50), (0, 5, 50)]), [1.0, 0.0]);
     // f1 wants three quarters. By parts it gets the half that f0 leaves, and a flow of a quarter that comes later finds
     // nothing; whole requests leave that one room.
     let flows = [(0, 20, 40), (0, 30, 40), (1, 10, 40)];

@@ -6,12 +6,14 @@ use flowyard_sim::routing::{self, Routes};
 use flowyard_sim::topology::bcube::BCube;
 use flowyard_sim::topology::camcube::CamCube;
 use flowyard_sim::topology::dcell::DCell;
+use flowyard_sim::topology::explicit::Explicit;
 use flowyard_sim::topology::fat_tree::FatTree;
 use flowyard_sim::topology::leaf_spine::LeafSpine;
 use flowyard_sim::topology::three_tier::ThreeTier;
 use flowyard_sim::topology::vl2::Vl2;
 use flowyard_sim::topology::{Cable, Fabric, Generator};
 use flowyard_sim::units::{Rate, Time};
+use serde::Deserialize;
 
 const GBPS: u64 = 1_000_000_000;
 
@@ -160,6 +162,38 @@ fn three_tier() {
     // Groups of 3, 2 and 2 access switches: in the first, 12 hosts share the one cable to the core.
     let uneven = ThreeTier { cores: 1, uplinks: 1, aggregations: 3, accesses: 7, ..ThreeTier::default() };
     assert_eq!(uneven.oversubscription(), Some(12.0));
+}
+
+/// Access switches are shared out among the groups of aggregation switches in order: halves to two pairs; 3, 2 and 2 of seven
+/// to three.
+#[test]
+fn access_switches_have_their_groups_in_order() {
+    let above = |topology: ThreeTier| -> Vec<Vec<usize>> {
+        let fabric = topology.build();
+        let aggregations = tier(&fabric, "aggregation");
+        let place = |node| aggregations.iter().position(|&other| other == node);
+        let groups = |access| neighbours(&fabric, access).into_iter().filter_map(place).collect();
+        tier(&fabric, "access").into_iter().map(groups).collect()
+    };
+    let pairs = ThreeTier { aggregations: 4, accesses: 4, ..ThreeTier::default() };
+    assert_eq!(above(pairs), [[0, 1], [0, 1], [2, 3], [2, 3]]);
+    let uneven = ThreeTier { cores: 1, uplinks: 1, aggregations: 3, accesses: 7, ..ThreeTier::default() };
+    assert_eq!(above(uneven), [[0], [0], [0], [1], [1], [2], [2]]);
+}
+
+/// An unknown name is compared with at most 50,000 names: with those of 30,000 hosts once, so that only the first of two mistakes
+/// gets a suggestion.
+#[test]
+fn suggestions_are_limited_in_a_long_list() {
+    let cable = |ends: [&str; 2]| serde_json::json!({ "ends": ends });
+    let listed = serde_json::json!({
+        "hosts": (0..30_000).map(|host| format!("host {host}")).collect::<Vec<_>>(),
+        "cables": [cable(["hots 1", "host 2"]), cable(["hots 3", "host 4"])],
+    });
+    let explicit = Explicit::deserialize(&listed).expect("a network");
+    let problems = explicit.problems();
+    let hints: Vec<bool> = problems.iter().map(|problem| problem.message.contains("did you mean")).collect();
+    assert_eq!(hints, [true, false], "{problems:?}");
 }
 
 /// PEQ-F1.4.a: D_A/2 intermediate, D_I aggregation, D_A D_I / 4 top-of-rack switches with 20 hosts each.

@@ -214,8 +214,8 @@ mod tests {
     use crate::engine::contract::discipline::tests::FakePort;
     use crate::engine::contract::packet::Header;
     use crate::ids::{ConnId, LinkId};
-    use crate::queue::Build;
-    use crate::units::{Rate, Time};
+    use crate::queue::{Build, Settings};
+    use crate::units::{Bytes, Rate, Time};
 
     fn state(config: &DaqPort) -> State {
         *config.model(1500).0
@@ -236,6 +236,14 @@ mod tests {
             hops: 0,
             header: Header { class, ack, seq, ..Header::default() },
         }
+    }
+
+    /// Both buffers may be full: 30,000 B of short flows and 60,000 B of long ones are 60 packets of 1500 B.
+    #[test]
+    fn a_port_holds_the_packets_of_both_buffers() {
+        let config =
+            DaqPort { short_buffer: Bytes(30_000), long_buffer: Bytes(60_000), ..DaqPort::default() };
+        assert_eq!(config.most_packets(1500), Some(60));
     }
 
     /// The paper's mark for a flow without a deadline.
