@@ -320,6 +320,9 @@ fn parts_that_no_entry_uses() {
     assert_eq!(told(own), one("transport", "nothing: leave out what transport sets"));
     // A transport must be named.
     assert_eq!(told(&own.replace(".tcp.mss = \"1000B\"", " = \"tcp\"")), []);
+    let balancer = "transport = \"tcp\"\nrouting.balancer = \"per-packet\"\n[[traffic]]\nname = \"a\"";
+    let own = format!("{balancer}\nrouting.balancer = \"per-flow\"");
+    assert_eq!(told(&own), one("routing.balancer", "nothing: leave out what routing.balancer sets"));
     let among = "transport = \"tcp\"\n[[traffic]]\nname = \"a\"\namong_sources = true";
     assert_eq!(
         of(among, "uniform"),

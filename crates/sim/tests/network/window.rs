@@ -39,20 +39,53 @@ fn a_window_by_hand() {
     assert!((measured.hosts_payload * 2.0 - 24.0 / 201.0).abs() < 1e-9, "{}", measured.hosts_payload);
 }
 
+const INCASTS: &str = r#"
+    transport = "ndp"
+    topology.single-switch = { hosts = 9 }
+    [[traffic]]
+    name = "incasts"
+    arrivals.poisson = { load = 0.3, each = "round" }
+    matrix.incast = { senders = 4, receiver = "random" }
+    sizes.fixed = "20KB"
+    flows = 400
+"#;
+
+/// The mean slowdown of a half of the window, from its first flow on, is that of the half's flows in ten batches of the same
+/// size, which leave out the last flows, fewer than ten.
+#[test]
+fn halves_have_the_means_of_their_flows() {
+    let run = run_with(INCASTS, &[AUTO]);
+    let measured = &run.0.summary.measured;
+    let rows = run.flows("start_ps").into_iter().zip(run.slowdowns()).zip(run.bools("measured"));
+    let mut own: Vec<(u64, f64)> = rows.filter(|(_, measured)| *measured).map(|(row, _)| row).collect();
+    own.sort_by_key(|(start, _)| *start);
+    let middle = (own[0].0 + measured.until_ps) / 2;
+    let halves = measured.halves.expect("200 flows in each half");
+    let (first, second) = own.split_at(own.partition_point(|(start, _)| *start < middle));
+    for (half, found) in [(first, halves.first), (second, halves.second)] {
+        let whole = half.len() / 10 * 10;
+        let mean = half[..whole].iter().map(|(_, slowdown)| slowdown).sum::<f64>() / whole as f64;
+        assert!((found / mean - 1.0).abs() < 1e-9, "{found} of {} flows, by hand {mean}", half.len());
+    }
+}
+
+/// The 95 % confidence interval of a 99th percentile has an upper end if 0.99^n is below 2.5 %: 0.99^367 = 0.02501,
+/// 0.99^368 = 0.02476.
+#[test]
+fn a_99th_percentile_takes_368_flows() {
+    let advised = |flows: &str| {
+        let scenario =
+            scenario(&format!("transport = \"ndp\"\n{LOADED}"), &[AUTO, ("traffic.load.flows", flows)]);
+        let advice = flowyard_sim::outlook(&scenario).expect("a small run").advice;
+        advice.iter().any(|advice| advice.path == "traffic.load.flows")
+    };
+    assert_eq!([advised("367"), advised("368")], [true, false]);
+}
+
 /// Flows of a round start up to 1.2 us apart, and rounds 24 us on average: all of the last round are measured.
 #[test]
 fn a_window_ends_behind_the_flows_of_the_last_round() {
-    let text = r#"
-        transport = "ndp"
-        topology.single-switch = { hosts = 9 }
-        [[traffic]]
-        name = "incasts"
-        arrivals.poisson = { load = 0.3, each = "round" }
-        matrix.incast = { senders = 4, receiver = "random" }
-        sizes.fixed = "20KB"
-        flows = 400
-    "#;
-    assert_eq!(run_with(text, &[]).0.summary.measured.flows, 400);
+    assert_eq!(run_with(INCASTS, &[]).0.summary.measured.flows, 400);
 }
 
 /// Arrivals go on for the drain behind the window. Measured flows that end later than that are counted, and no others: of

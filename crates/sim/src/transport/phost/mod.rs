@@ -381,3 +381,15 @@ impl Endpoint for Model {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets that a sender may have in flight by free tokens, before the receiver has granted any, and by granted ones.
+    #[test]
+    fn the_first_burst_is_of_free_tokens() {
+        let profile = Phost { free_tokens: 3, token_window: 9, ..Phost::default() }.profile();
+        assert_eq!((profile.initial_burst, profile.in_flight_max), (Some(3), Some(9)));
+    }
+}

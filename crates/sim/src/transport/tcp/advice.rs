@@ -98,6 +98,15 @@ mod tests {
     }
 
     #[test]
+    fn a_configuration_gets_all_advice_at_once() {
+        let all = tcp(json!({
+            "receive_window": "65535B", "rto_min": "1ms", "congestion": { "cubic": {} }, "loss_halves": "queued"
+        }));
+        let paths: Vec<String> = advice("t", &all, &FABRIC).into_iter().map(|advice| advice.path).collect();
+        assert_eq!(paths, ["t.receive_window", "t.delayed_ack_timeout", "t.rto_initial", "t.loss_halves"]);
+    }
+
+    #[test]
     fn a_receive_window_counts_payload() {
         let advice = receive_window("t", &tcp(json!({"receive_window": "65535B"})), &FABRIC);
         // 154 KB x 1460 / 1500 = 149.9 KB.

@@ -8,6 +8,9 @@ use super::control::rccc::Rccc;
 use super::sleek::SleekRule;
 use super::wire::{answer, data, kind};
 use super::{Model, Uet};
+use crate::advice::tests::FABRIC;
+use crate::balancer::Balancer;
+use crate::balancer::entropy::Entropy;
 use crate::derived::Derived;
 use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::fake::{FakeHost, RECEIVER, SENDER};
@@ -15,7 +18,7 @@ use crate::engine::contract::host::Host;
 use crate::engine::contract::packet::{Packet, TRIMMED_LAST, flag};
 use crate::ids::ConnId;
 use crate::transport::Settings;
-use crate::units::Time;
+use crate::units::{Bytes, Time};
 
 const FLOW: ConnId = ConnId(0);
 /// Ten packets of 4150 B at 10 Gbps: the window is of 15, 62,250 B.
@@ -225,4 +228,18 @@ fn a_probe_finds_the_last_packet() {
     let ack = host.receives(&mut model, &probe[0]);
     host.answers(&mut model, &ack[0]);
     assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [1]);
+}
+
+/// Packets go by their entropy values, which switches hash and senders change: spraying is for a scenario to choose.
+#[test]
+fn entropy_values_choose_the_paths() {
+    assert_eq!(Uet::default().profile().balancer, Balancer::from(Entropy {}));
+}
+
+/// A first window of 10,000 B where the longest path holds 154,000 B: advised is half as much again as that.
+#[test]
+fn a_small_window_is_advised_against() {
+    let uet = Uet { initial_window: Some(Bytes(10_000)), ..Uet::default() };
+    let [advice] = &uet.advice("t", &FABRIC)[..] else { panic!("one piece of advice") };
+    assert_eq!((&advice.path[..], &advice.write[..]), ("t.initial_window", "t.initial_window = \"231KB\""));
 }
