@@ -138,6 +138,12 @@ class Cuts(Queue):
         port.trim(packet)
 
 
+class CutsAnother(Queue):
+    def enqueue(self, port, packet):
+        if port.first is not None:
+            port.trim(port.first)
+
+
 class Beyond(Balancer):
     def choose(self, hop):
         return hop.count
@@ -160,6 +166,7 @@ PORT_MISTAKES = [
     (Invents, "dequeue", "it returns 7; return a packet that waits, or None"),
     (Keeps, "enqueue", "it returns \\d+; it is to return nothing"),
     (Cuts, "enqueue", "ValueError: the packet is not trimmable: see packet.trimmable"),
+    (CutsAnother, "enqueue", "ValueError: trim takes the packet that arrives, and no other"),
     (Beyond, "choose", "it returns 2; use a whole number from 0 to 1"),
     (Truth, "choose", "it returns True; use a whole number from 0 to 1"),
     (Undecided, "__init__", "Undecided has no method choose"),
