@@ -1,0 +1,125 @@
+//! The place where a key belongs that stands at a wrong one, for messages: `load` is traffic.queries.arrivals.poisson.load.
+//!
+//! Users write a field at the top, or in the wrong table. The document says which of the fields of that name can be
+//! meant: those of the members that it chooses.
+
+use serde_json::Value;
+
+use super::schema::{choice, present};
+use super::walk::GUESSES;
+use crate::nearest::{closest, did_you_mean, means};
+use crate::problem::{Problem, join, steps};
+
+/// So many problems get a guess: as many as are printed.
+const GUESSED: usize = 20;
+/// So many items of a list are searched.
+const ITEMS: usize = 3;
+/// Tables above a key; no key of a scenario is deeper.
+const DEEPEST: usize = 8;
+
+/// Adds to each problem with a key that has no guess yet the places where such a key is known.
+pub(super) fn guess(root: &Value, document: &Value, problems: &mut [Problem]) {
+    let lost = problems.iter_mut().filter(|problem| problem.misplaced && problem.hint.is_none());
+    for problem in lost.take(GUESSED) {
+        let (above, key) = problem.path.rsplit_once('.').unwrap_or(("", &problem.path));
+        let places = nearby(places(root, document, key), above);
+        if let Some((_, schema)) = places.first() {
+            let names: Vec<&str> = places.iter().map(|(path, _)| &**path).collect();
+            problem.hint = Some(match problem.value.as_ref().and_then(|value| meant(root, schema, value)) {
+                Some(name) if names.len() == 1 => format!("did you mean {} = \"{name}\"?", names[0]),
+                _ => did_you_mean(names.join("\" or \"")),
+            });
+            // The keys that are known here are of no use.
+            if let Some((start, _)) = problem.message.split_once(';') {
+                problem.message.truncate(start.len());
+            }
+        }
+    }
+}
+
+/// A path, and the schema of the value there.
+type Place<'a> = (String, &'a Value);
+
+/// Those below the table that the key stands in, if there are any; else all.
+fn nearby<'a>(places: Vec<Place<'a>>, above: &str) -> Vec<Place<'a>> {
+    let start = format!("{above}.");
+    let near: Vec<_> = places.iter().filter(|(path, _)| path.starts_with(&start)).cloned().collect();
+    if near.is_empty() { places } else { near }
+}
+
+/// The places with the fewest tables above them: of that name, else of one that means the same; of members that the document
+/// chooses, else of those that it could choose where it chooses none yet.
+fn places<'a>(root: &'a Value, document: &Value, key: &str) -> Vec<Place<'a>> {
+    let known: [&dyn Fn(&str) -> bool; 2] = [&|own| own == key, &|own| means(key, own)];
+    let searches = known.iter().flat_map(|known| [(known, false), (known, true)]);
+    searches
+        .map(|(known, open)| search(root, document, known, open))
+        .find(|found| !found.is_empty())
+        .unwrap_or_default()
+}
+
+fn search<'a>(root: &'a Value, document: &Value, known: impl Fn(&str) -> bool, open: bool) -> Vec<Place<'a>> {
+    let mut level = vec![Part { path: String::new(), name: "", schema: root, value: Some(document) }];
+    for _ in 0..DEEPEST {
+        level = level.iter().flat_map(|part| below(root, part, open)).collect();
+        let found: Vec<_> = level.iter().filter(|part| known(part.name)).collect();
+        if !found.is_empty() {
+            // Of a table that is there rather than of one that could be.
+            let there = found.iter().any(|part| part.value.is_some());
+            let found = found.iter().filter(|part| part.value.is_some() == there).take(GUESSES);
+            return found.map(|part| (part.path.clone(), part.schema)).collect();
+        }
+    }
+    Vec::new()
+}
+
+/// A part of the document that may be absent.
+struct Part<'a, 'v> {
+    path: String,
+    /// Its key; none of an item of a list.
+    name: &'a str,
+    schema: &'a Value,
+    value: Option<&'v Value>,
+}
+
+/// The fields of a part. Of a choice that is the chosen member; where none is, all members if the choice is `open`.
+fn below<'a, 'v>(root: &'a Value, part: &Part<'a, 'v>, open: bool) -> Vec<Part<'a, 'v>> {
+    let schema = present(root, part.schema);
+    let field =
+        |name: &'a str, schema: &'a Value, value| Part { path: join(&part.path, name), name, schema, value };
+    if let Some(choice) = choice(schema) {
+        let chosen = match part.value {
+            Some(Value::String(name)) => Some((&**name, None)),
+            Some(Value::Object(map)) => map.iter().next().map(|(name, below)| (&**name, Some(below))),
+            _ => None,
+        };
+        let all = choice.tables.into_iter();
+        return match chosen {
+            Some((name, value)) => {
+                all.filter(|(own, _)| *own == name).map(|(name, schema)| field(name, schema, value)).collect()
+            }
+            None => all.filter(|_| open).map(|(name, schema)| field(name, schema, None)).collect(),
+        };
+    }
+    if let (Some(items), Some(Value::Array(values))) = (schema.get("items"), part.value) {
+        let values = &values[..values.len().min(ITEMS)];
+        let item = |(value, step): (&'v Value, String)| Part {
+            path: join(&part.path, &step),
+            name: "",
+            schema: items,
+            value: Some(value),
+        };
+        return values.iter().zip(steps(values)).map(item).collect();
+    }
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    properties
+        .map(|(name, schema)| field(name, schema, part.value.and_then(|value| value.get(name))))
+        .collect()
+}
+
+/// The name in a choice that a text stands for, or nearly.
+fn meant<'a>(root: &'a Value, schema: &'a Value, value: &Value) -> Option<&'a str> {
+    let names = choice(present(root, schema))?.names();
+    let text = value.as_str()?;
+    names.iter().copied().find(|name| *name == text).or_else(|| closest(text, names))
+}
