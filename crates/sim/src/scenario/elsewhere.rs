@@ -22,7 +22,7 @@ pub(super) fn guess(root: &Value, document: &Value, problems: &mut [Problem]) {
     let lost = problems.iter_mut().filter(|problem| problem.misplaced && problem.hint.is_none());
     for problem in lost.take(GUESSED) {
         let (above, key) = problem.path.rsplit_once('.').unwrap_or(("", &problem.path));
-        let places = nearby(places(root, document, key), above);
+        let places = places(root, document, above, key);
         if let Some((_, schema)) = places.first() {
             let names: Vec<&str> = places.iter().map(|(path, _)| &**path).collect();
             problem.hint = Some(match problem.value.as_ref().and_then(|value| meant(root, schema, value)) {
@@ -40,22 +40,19 @@ pub(super) fn guess(root: &Value, document: &Value, problems: &mut [Problem]) {
 /// A path, and the schema of the value there.
 type Place<'a> = (String, &'a Value);
 
-/// Those below the table that the key stands in, if there are any; else all.
-fn nearby<'a>(places: Vec<Place<'a>>, above: &str) -> Vec<Place<'a>> {
-    let start = format!("{above}.");
-    let near: Vec<_> = places.iter().filter(|(path, _)| path.starts_with(&start)).cloned().collect();
-    if near.is_empty() { places } else { near }
-}
-
-/// The places with the fewest tables above them: of that name, else of one that means the same; of members that the document
-/// chooses, else of those that it could choose where it chooses none yet.
-fn places<'a>(root: &'a Value, document: &Value, key: &str) -> Vec<Place<'a>> {
+/// The places with the fewest tables above them: in members that the document chooses, and there below the table that the
+/// key stands in rather than elsewhere; else below that table in members that the document could choose where it chooses
+/// none yet. Of that name, else of one that means the same.
+fn places<'a>(root: &'a Value, document: &Value, above: &str, key: &str) -> Vec<Place<'a>> {
+    let start = if above.is_empty() { String::new() } else { format!("{above}.") };
     let known: [&dyn Fn(&str) -> bool; 2] = [&|own| own == key, &|own| means(key, own)];
-    let searches = known.iter().flat_map(|known| [(known, false), (known, true)]);
-    searches
-        .map(|(known, open)| search(root, document, known, open))
-        .find(|found| !found.is_empty())
-        .unwrap_or_default()
+    let searches = [false, true].into_iter().flat_map(|open| known.map(|known| (known, open)));
+    let mut found = searches.map(|(known, open)| {
+        let all = search(root, document, known, open);
+        let (near, far): (Vec<_>, Vec<_>) = all.into_iter().partition(|(path, _)| path.starts_with(&start));
+        if near.is_empty() && !open { far } else { near }
+    });
+    found.find(|found| !found.is_empty()).unwrap_or_default()
 }
 
 fn search<'a>(root: &'a Value, document: &Value, known: impl Fn(&str) -> bool, open: bool) -> Vec<Place<'a>> {
@@ -122,4 +119,56 @@ fn meant<'a>(root: &'a Value, schema: &'a Value, value: &Value) -> Option<&'a st
     let names = choice(present(root, schema))?.names();
     let text = value.as_str()?;
     names.iter().copied().find(|name| *name == text).or_else(|| closest(text, names))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema::SCHEMA;
+    use super::*;
+    use serde_json::json;
+
+    fn guessed(path: &str, value: Value) -> Option<String> {
+        let document = json!({
+            "transport": "ndp",
+            "traffic": [
+                {"name": "a", "arrivals": {"poisson": {"load": 0.4}}, "sizes": "web-search"},
+                {"name": "b", "arrivals": {"periodic": {"every": "1ms"}}, "sizes": "web-search"},
+                {"name": "c"},
+            ],
+        });
+        let mut problems =
+            [Problem::new(path, "unknown key; the keys here are x").with_value(&value).misplaced()];
+        guess(&SCHEMA, &document, &mut problems);
+        let [problem] = problems;
+        assert_eq!(problem.hint.is_some(), problem.message == "unknown key", "{problem}");
+        problem.hint
+    }
+
+    #[test]
+    fn a_key_belongs_where_the_document_has_it() {
+        let of = |path| guessed(path, json!(0.7)).unwrap_or_default();
+        assert_eq!(of("load"), "did you mean \"traffic.a.arrivals.poisson.load\"?");
+        assert_eq!(of("mtu"), "did you mean \"transport.ndp.mtu\"?");
+        assert_eq!(of("duration"), "did you mean \"run.until\"?");
+        assert_eq!(of("every"), "did you mean \"traffic.b.arrivals.periodic.every\"?");
+    }
+
+    #[test]
+    fn the_table_of_the_key_goes_before_others() {
+        let of = |path| guessed(path, json!(0.7)).unwrap_or_default();
+        assert_eq!(of("traffic.c.load"), "did you mean \"traffic.a.arrivals.poisson.load\"?");
+        assert_eq!(of("traffic.b.arrivals.periodic.count"), "did you mean \"traffic.b.flows\"?");
+        assert_eq!(guessed("traffic.b.arrivals.periodic.frobs", json!(1)), None);
+    }
+
+    #[test]
+    fn a_name_of_a_member_is_part_of_the_guess() {
+        let of = |path, name| guessed(path, json!(name)).unwrap_or_default();
+        assert_eq!(of("balancer", "ecmp"), "did you mean routing.balancer = \"per-flow\"?");
+        assert_eq!(of("balancer", "zebra"), "did you mean \"routing.balancer\"?");
+        assert_eq!(
+            of("traffic.c.arrivals.sizes", "websearch"),
+            "did you mean \"traffic.a.sizes\" or \"traffic.b.sizes\"?"
+        );
+    }
 }
