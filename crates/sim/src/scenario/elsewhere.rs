@@ -3,6 +3,8 @@
 //! Users write a field at the top, or in the wrong table. The document says which of the fields of that name can be
 //! meant: those of the members that it chooses.
 
+use std::iter::zip;
+
 use serde_json::Value;
 
 use super::schema::{choice, present};
@@ -23,9 +25,10 @@ pub(super) fn guess(root: &Value, document: &Value, problems: &mut [Problem]) {
     for problem in lost.take(GUESSED) {
         let (above, key) = problem.path.rsplit_once('.').unwrap_or(("", &problem.path));
         let places = places(root, document, above, key);
-        if let Some((_, schema)) = places.first() {
-            let names: Vec<&str> = places.iter().map(|(path, _)| &**path).collect();
-            problem.hint = Some(match problem.value.as_ref().and_then(|value| meant(root, schema, value)) {
+        if let Some(first) = places.first() {
+            let names: Vec<&str> = places.iter().map(|part| &*part.path).collect();
+            let value = problem.value.as_ref().and_then(|value| meant(root, first.schema, value));
+            problem.hint = Some(match value {
                 Some(name) if names.len() == 1 => format!("did you mean {} = \"{name}\"?", names[0]),
                 _ => did_you_mean(names.join("\" or \"")),
             });
@@ -37,34 +40,41 @@ pub(super) fn guess(root: &Value, document: &Value, problems: &mut [Problem]) {
     }
 }
 
-/// A path, and the schema of the value there.
-type Place<'a> = (String, &'a Value);
-
-/// The places with the fewest tables above them: in members that the document chooses, and there below the table that the
-/// key stands in rather than elsewhere; else below that table in members that the document could choose where it chooses
-/// none yet. Of that name, else of one that means the same.
-fn places<'a>(root: &'a Value, document: &Value, above: &str, key: &str) -> Vec<Place<'a>> {
-    let start = if above.is_empty() { String::new() } else { format!("{above}.") };
+/// The places that are nearest to the table that the key stands in: in members that the document chooses rather than in
+/// those that it could choose where it chooses none yet; of that name rather than of one that means the same; that are there
+/// rather than absent.
+fn places<'a, 'v>(root: &'a Value, document: &'v Value, above: &str, key: &str) -> Vec<Part<'a, 'v>> {
     let known: [&dyn Fn(&str) -> bool; 2] = [&|own| own == key, &|own| means(key, own)];
-    let searches = [false, true].into_iter().flat_map(|open| known.map(|known| (known, open)));
-    let mut found = searches.map(|(known, open)| {
-        let all = search(root, document, known, open);
-        let (near, far): (Vec<_>, Vec<_>) = all.into_iter().partition(|(path, _)| path.starts_with(&start));
-        if near.is_empty() && !open { far } else { near }
-    });
-    found.find(|found| !found.is_empty()).unwrap_or_default()
+    let shared =
+        |part: &Part| zip(part.path.split('.'), above.split('.')).take_while(|(a, b)| a == b).count();
+    let (mut best, mut most) = (Vec::new(), None);
+    for (open, known) in [false, true].into_iter().flat_map(|open| known.map(|known| (open, known))) {
+        let mut found = search(root, document, known, open);
+        let near = found.iter().map(shared).max();
+        if near > most {
+            found.retain(|part| Some(shared(part)) == near);
+            (best, most) = (found, near);
+        }
+    }
+    let there = best.iter().any(|part| part.value.is_some());
+    best.retain(|part| part.value.is_some() == there);
+    best.truncate(GUESSES);
+    best
 }
 
-fn search<'a>(root: &'a Value, document: &Value, known: impl Fn(&str) -> bool, open: bool) -> Vec<Place<'a>> {
+/// The places of a key that have the fewest tables above them.
+fn search<'a, 'v>(
+    root: &'a Value,
+    document: &'v Value,
+    known: impl Fn(&str) -> bool,
+    open: bool,
+) -> Vec<Part<'a, 'v>> {
     let mut level = vec![Part { path: String::new(), name: "", schema: root, value: Some(document) }];
     for _ in 0..DEEPEST {
         level = level.iter().flat_map(|part| below(root, part, open)).collect();
-        let found: Vec<_> = level.iter().filter(|part| known(part.name)).collect();
-        if !found.is_empty() {
-            // Of a table that is there rather than of one that could be.
-            let there = found.iter().any(|part| part.value.is_some());
-            let found = found.iter().filter(|part| part.value.is_some() == there).take(GUESSES);
-            return found.map(|part| (part.path.clone(), part.schema)).collect();
+        if level.iter().any(|part| known(part.name)) {
+            level.retain(|part| known(part.name));
+            return level;
         }
     }
     Vec::new()
@@ -156,7 +166,7 @@ mod tests {
     #[test]
     fn the_table_of_the_key_goes_before_others() {
         let of = |path| guessed(path, json!(0.7)).unwrap_or_default();
-        assert_eq!(of("traffic.c.load"), "did you mean \"traffic.a.arrivals.poisson.load\"?");
+        assert_eq!(of("traffic.c.load"), "did you mean \"traffic.c.arrivals.poisson.load\"?");
         assert_eq!(of("traffic.b.arrivals.periodic.count"), "did you mean \"traffic.b.flows\"?");
         assert_eq!(guessed("traffic.b.arrivals.periodic.frobs", json!(1)), None);
     }
@@ -168,7 +178,7 @@ mod tests {
         assert_eq!(of("balancer", "zebra"), "did you mean \"routing.balancer\"?");
         assert_eq!(
             of("traffic.c.arrivals.sizes", "websearch"),
-            "did you mean \"traffic.a.sizes\" or \"traffic.b.sizes\"?"
+            "did you mean traffic.c.sizes = \"web-search\"?"
         );
     }
 }
