@@ -289,13 +289,13 @@ impl<'a> Walk<'a> {
             let in_table =
                 |name| table(name).into_iter().filter(|own| known(own)).map(move |own| (name, own));
             let found = names.iter().copied().filter(open).flat_map(in_table);
-            found.map(|(name, own)| join(&join(&self.path, name), own)).take(GUESSES).collect()
+            found.map(|(name, own)| join(&join(&self.path, name), own)).collect()
         };
         let or = |paths: Vec<String>| (!paths.is_empty()).then(|| did_you_mean(paths.join("\" or \"")));
         let hint = or(having(&|own| own == key))
             .or_else(|| closest(key, names.iter().copied()).map(did_you_mean))
             .or_else(|| self.below_a_variant(choice, key).map(|field| write(&join(&self.path, &field), key)))
-            .or_else(|| or(having(&|own| means(key, own))));
+            .or_else(|| or(having(&|own| means(key, own)).into_iter().take(GUESSES).collect()));
         let message = format!("\"{key}\" is not one of {}", list(names.iter().copied()));
         let problem = Problem::new(join(&self.path, key), message).with_value(value).with_hint(hint);
         self.problems.push(problem.misplaced());
