@@ -87,6 +87,8 @@ def _hint(name: str) -> str:
         part: import_module(f"flowyard.parts.{part}") for part in import_module("flowyard.parts").MODULES
     }
     found = [f"fy.{part}.{name}" for part, module in modules.items() if name in module.__all__]
+    if name in import_module("flowyard.prototypes").__all__:
+        found.append(f"flowyard.prototypes.{name}")
     found = found or [f"fy.{other}" for other in import_module("flowyard.scenario").__all__ if name in other]
     return f"; did you mean {' or '.join(found[:4])}?" if found else ""
 

@@ -80,7 +80,8 @@ def _verbs() -> list[str]:
 def _no_verb(word: str) -> str:
     from difflib import get_close_matches
 
-    meant = ["--help"] if word == "help" else get_close_matches(word, _verbs(), n=1)
+    other = {"help": "--help", "version": "--version", "simulate": "run", "list": "show"}
+    meant = [other[word]] if word in other else get_close_matches(word, _verbs(), n=1)
     return f"no verb {word!r}; {f'did you mean {meant[0]}? ' if meant else ''}verbs: {', '.join(_verbs())}"
 
 

@@ -4802,8 +4802,10 @@ class Periodic(Model):
     every: str
     """Time from the start of a round to that of the next. A time, such as "10us", at least 1ps."""
 
-    rounds: int
-    """Number of rounds. At least 1, at most 10000000."""
+    rounds: int | None = None
+    """Number of rounds; by default those of the entry's `flows`, which then are whole rounds. At least 1,
+    at most 10000000.
+    """
 
     start: str = "0ps"
     """When the first round starts. A time, such as "10us"."""

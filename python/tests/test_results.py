@@ -105,6 +105,16 @@ def test_pandas_reads_the_tables(result):
     assert flows["size_bytes"].sum() == 40_000
 
 
+def test_pandas_reads_two_entries_of_one_transport():
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    two = scenario().to_dict()
+    (entry,) = two["traffic"]
+    flows = fy.run(two | {"traffic": [entry, entry | {"name": "more"}]}).flows.to_pandas()
+    assert flows["transport"].unique().tolist() == ["ndp"]
+    assert flows["tag"].value_counts().to_dict() == {"few": 4, "more": 4}
+
+
 def test_duckdb_reads_the_tables(result):
     duckdb = pytest.importorskip("duckdb")
     flows = result.flows  # noqa: F841 (duckdb finds it by its name)

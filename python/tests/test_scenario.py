@@ -71,6 +71,7 @@ def test_members_go_by_their_names_in_files(part):
     [
         ("Uniform", "; did you mean fy.matrices.Uniform or fy.sizes.Uniform?"),
         ("LeafSpin", "; did you mean fy.LeafSpine?"),
+        ("CongestionControl", "; did you mean flowyard.prototypes.CongestionControl?"),
         ("Zebra", ""),
         ("zebra", ""),
     ],

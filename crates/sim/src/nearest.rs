@@ -2,40 +2,86 @@
 
 use std::fmt;
 
-/// Words of the field, and the names that members have here.
-const SYNONYMS: [(&str, &str); 16] = [
-    ("ecmp", "per-flow"),
-    ("spraying", "per-packet"),
-    ("spray", "per-packet"),
-    ("packet-spraying", "per-packet"),
-    ("rps", "per-packet"),
-    ("vlb", "valiant"),
-    ("clos", "leaf-spine"),
-    ("spine-leaf", "leaf-spine"),
-    ("star", "single-switch"),
-    ("torus", "camcube"),
-    ("fifo", "drop-tail"),
-    ("taildrop", "drop-tail"),
-    ("pfc", "lossless"),
-    ("rdma", "roce"),
-    ("constant", "fixed"),
-    ("shuffle", "all-to-all"),
+/// Words of the field, and the names that members and keys have here. A word may have several: the one counts that is
+/// known where it stands.
+const SYNONYMS: &[(&[&str], &str)] = &[
+    // Members.
+    (&["ecmp"], "per-flow"),
+    (&["spraying", "spray", "packet-spraying", "rps", "random"], "per-packet"),
+    (&["flowlet", "flowlets"], "letflow"),
+    (&["vlb"], "valiant"),
+    (&["clos", "spine-leaf"], "leaf-spine"),
+    (&["star"], "single-switch"),
+    (&["torus"], "camcube"),
+    (&["fifo", "taildrop"], "drop-tail"),
+    (&["red-ecn", "ecn-red"], "ecn"),
+    (&["pfc"], "lossless"),
+    (&["priority", "prio"], "strict-priority"),
+    (&["rdma", "infiniband"], "roce"),
+    (&["udp"], "datagram"),
+    (&["uec", "ultra-ethernet"], "uet"),
+    (&["constant"], "fixed"),
+    (&["hadoop"], "facebook-hadoop"),
+    (&["shuffle"], "all-to-all"),
+    (&["random"], "uniform"),
+    // Keys.
+    (&["protocol"], "transport"),
+    (&["network"], "topology"),
+    (&["simulation"], "run"),
+    (&["load-balancing", "load-balancer", "lb"], "balancer"),
+    (&["duration", "time", "stop", "end", "sim-time", "simulation-time"], "until"),
+    (&["warmup", "warm-up"], "from"),
+    (&["warmup", "warm-up"], "measure"),
+    (&["bandwidth", "capacity", "speed", "link-speed"], "rate"),
+    (&["latency", "propagation-delay"], "delay"),
+    (&["hosts"], "k"),
+    (&["size", "flow-size", "workload", "distribution"], "sizes"),
+    (&["pattern"], "matrix"),
+    (&["count", "num-flows", "n-flows", "number-of-flows"], "flows"),
+    (&["degree", "fan-in"], "senders"),
+    (&["dst", "destination", "sink"], "receiver"),
+    (&["buffer", "buffer-size", "size", "queue-size", "capacity"], "limit"),
+    (&["k"], "threshold"),
+    (&["cc", "congestion-control"], "congestion"),
+    (&["iw", "cwnd", "initial-cwnd", "init-cwnd"], "initial_window"),
+    (&["min-rto"], "rto_min"),
+    (&["mss"], "mtu"),
+    (&["mtu"], "mss"),
+    (&["queue", "queues"], "samples"),
+    (&["trace", "tracing"], "observe"),
+    (&["pcap"], "capture"),
 ];
 
+/// A word as it is compared: in small letters, and with one kind of joint between its parts.
+fn plain(text: &str) -> String {
+    text.to_lowercase().replace('-', "_")
+}
+
 /// The name that was probably meant: one that the field has another word for, one that the word abbreviates, or the one with
-/// the fewest typing errors, if they are few.
+/// the fewest typing errors, if they are few; or one that the word has among its parts, as "dcqcn-ns3" has "dcqcn".
 pub fn closest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |text: &str| text.to_lowercase().replace('-', "_");
     let word: String = plain(word).chars().take(80).collect();
-    let meant: Vec<&str> =
-        SYNONYMS.iter().filter(|(other, _)| plain(other) == word).map(|(_, name)| *name).collect();
-    let errors = |name: &str| match () {
-        () if meant.contains(&name) || abbreviates(&word, &plain(name)) => 0,
-        () => strsim::damerau_levenshtein(&word, &plain(name)),
+    let meant = names_of(&word);
+    let errors = |name: &str| match plain(name) {
+        _ if meant.contains(&name) => 0,
+        name if abbreviates(&word, &name) => 0,
+        name if name.len() > 2 && format!("_{word}_").contains(&format!("_{name}_")) => 1,
+        name => strsim::damerau_levenshtein(&word, &name),
     };
     let (errors, name) =
         names.into_iter().map(|name| (errors(name), name)).min_by_key(|(errors, _)| *errors)?;
     (errors <= name.chars().count() / 3).then_some(name)
+}
+
+/// Whether a word is a name but for its spelling, or another word of the field for it.
+pub fn means(word: &str, name: &str) -> bool {
+    plain(word) == plain(name) || names_of(&plain(word)).contains(&name)
+}
+
+/// The names here of what the field has this word for, in its plain form.
+fn names_of(word: &str) -> Vec<&'static str> {
+    let has = |words: &[&str]| words.iter().any(|other| plain(other) == word);
+    SYNONYMS.iter().filter(|(words, _)| has(words)).map(|(_, name)| *name).collect()
 }
 
 /// Whether several words with blanks between them are the first letters of those of a name: "pod 0 agg 1".
@@ -69,6 +115,16 @@ mod tests {
         assert_eq!(closest("ECMP", ["single", "per-flow", "per-packet"]), Some("per-flow"));
         assert_eq!(closest("packet_spraying", ["single", "per-flow", "per-packet"]), Some("per-packet"));
         assert_eq!(closest("ecmp", ["single", "permuted"]), None);
+        assert_eq!(closest("random", ["permutation", "uniform"]), Some("uniform"));
+        assert_eq!(closest("random", ["per-flow", "per-packet"]), Some("per-packet"));
+    }
+
+    #[test]
+    fn a_name_may_be_a_part_of_the_word() {
+        assert_eq!(closest("dcqcn-ns3", ["roce", "dcqcn"]), Some("dcqcn"));
+        assert_eq!(closest("link_rate", ["k", "rate"]), Some("rate"));
+        // A part of its letters says nothing.
+        assert_eq!(closest("iterate", ["k", "rate"]), None);
     }
 
     #[test]

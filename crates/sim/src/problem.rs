@@ -18,6 +18,9 @@ pub struct Problem {
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// Whether the path ends in a key that is not known there, and may be known elsewhere in the document.
+    #[serde(skip)]
+    pub(crate) misplaced: bool,
 }
 
 /// All problems of a scenario, up to [`PROBLEMS_MAX`]; never empty. Values in the order of the text, then
@@ -41,12 +44,18 @@ const PARTS_MAX: usize = 1000;
 impl Problem {
     /// A problem with a message alone.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Problem {
-        Problem { path: path.into(), value: None, message: cut(message.into(), MESSAGE_MAX), hint: None }
+        let message = cut(message.into(), MESSAGE_MAX);
+        Problem { path: path.into(), value: None, message, hint: None, misplaced: false }
     }
 
     /// The same, at a value.
     pub fn with_value(self, value: &Value) -> Problem {
         Problem { value: (parts(value, PARTS_MAX) <= PARTS_MAX).then(|| value.clone()), ..self }
+    }
+
+    /// The same, of a key that may be known elsewhere.
+    pub(crate) fn misplaced(self) -> Problem {
+        Problem { misplaced: true, ..self }
     }
 
     /// The same, with its path below that of the part.

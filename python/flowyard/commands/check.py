@@ -11,6 +11,8 @@ from flowyard.commands import options
 NAME = "check"
 HELP = "list all errors of a scenario or a sweep, and estimate its cost"
 
+INSTEAD = options.INSTEAD
+
 # Sizes that a scenario states, in which nothing is drawn.
 GIVEN = ("fixed", "list", "endless")
 # Columns of a line.

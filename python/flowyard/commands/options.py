@@ -11,6 +11,20 @@ if TYPE_CHECKING:
     from flowyard.prototypes.registry import Registered
 
 
+# In place of options of a scenario that other simulators have.
+INSTEAD = {
+    "-s": "did you mean --set?",
+    "--transport": "write --set transport=NAME",
+    "--topology": "write --set topology=NAME",
+    "--queue": "write --set queue=NAME",
+    "--balancer": "write --set routing.balancer=NAME",
+    "--load": "write --set traffic.NAME.arrivals.poisson.load=0.6",
+    "--flows": "write --set traffic.NAME.flows=1000",
+    "--duration": "write --set run.until=10ms",
+    "--until": "write --set run.until=10ms",
+}
+
+
 def as_json(parser: argparse.ArgumentParser) -> None:
     """Adds --json."""
     parser.add_argument("--json", action="store_true", help="print the results as JSON")

@@ -19,12 +19,8 @@ if TYPE_CHECKING:
 NAME = "run"
 HELP = "run a scenario and write its results into a folder"
 
-# In place of options that other simulators have.
-INSTEAD = {
+INSTEAD = options.INSTEAD | {
     "--transport": "write --set transport=NAME; --compare ndp,dctcp runs several transports",
-    "--queue": "write --set queue=NAME",
-    "--balancer": "write --set routing.balancer=NAME",
-    "--load": "write --set traffic.NAME.arrivals.poisson.load=0.6",
 }
 
 

@@ -188,7 +188,8 @@ def there_already(path: Path, more: str = "") -> UserError:
 def require_suffix(path: Path, what: str, *suffixes: str) -> None:
     """Raises a UserError if a file's name promises something else than is written there."""
     if path.suffix.lower() not in suffixes:
-        raise UserError(f"{path}: {what}; name a file that ends in {' or '.join(suffixes)}")
+        such = "" if path.suffix else f", such as {path}{suffixes[0]}"
+        raise UserError(f"{path}: {what}; name a file that ends in {' or '.join(suffixes)}{such}")
 
 
 def write_new(content: str | bytes, target: Path | None, *, numbered: str, suffix: str) -> Path:

@@ -85,9 +85,19 @@ impl Asked {
 fn by_entry<'a>(
     definition: &'static Definition,
     all: impl Iterator<Item = &'a Flow>,
-    words: Vec<String>,
+    of_entries: Vec<String>,
 ) -> Column {
-    column(definition, Values::Text { codes: all.map(|flow| flow.entry).collect(), words })
+    // Each word once, though two entries may have the same transport: pandas takes no other dictionaries.
+    let mut words: Vec<String> = Vec::new();
+    let code = |word: String| {
+        words.iter().position(|known| *known == word).unwrap_or_else(|| {
+            words.push(word);
+            words.len() - 1
+        }) as u32
+    };
+    let code_of: Vec<u32> = of_entries.into_iter().map(code).collect();
+    let codes = all.map(|flow| code_of[flow.entry as usize]).collect();
+    column(definition, Values::Text { codes, words })
 }
 
 /// The flows that are drawn before a run: their description, without their outcome.

@@ -63,7 +63,7 @@ impl Kind {
 pub(super) fn quantity(format: &str) -> Option<Kind> {
     const SECONDS: &[&str] = &["sec", "secs", "second", "seconds"];
     const BYTES: &[&str] = &["byte", "bytes"];
-    const BITS: &[&str] = &["b", "bit", "bits", "b/s", "bit/s", "bits/s", "bit/sec"];
+    const BITS: &[&str] = &["b", "bit", "bits", "be", "b/s", "bit/s", "bits/s", "bit/sec"];
     fn kind<Q: Quantity>(
         name: &'static str,
         suffix: &'static str,

@@ -156,6 +156,8 @@ fn agreement(transports: &[Chosen]) -> Vec<Problem> {
         {
             if own != shared {
                 let at = join(&join(&chosen.path, name), field);
+                let (below, own, shared) = difference(&own, &shared);
+                let at = below.into_iter().fold(at, |at, step| join(&at, step));
                 let message =
                     format!("{own} is not {shared}, as {} has; hosts do this for all flows", first.path);
                 problems.push(Problem::new(at, message));
@@ -163,6 +165,27 @@ fn agreement(transports: &[Chosen]) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// Where two different values differ first: the path to that place, and the values there. Of members of a choice the names
+/// are enough.
+fn difference<'a>(own: &'a Value, shared: &'a Value) -> (Vec<&'a str>, Value, Value) {
+    let (mut path, mut own, mut shared) = (Vec::new(), own, shared);
+    while let (Value::Object(here), Value::Object(there)) = (own, shared) {
+        let mut both = here.iter().filter_map(|(key, own)| Some((key, own, there.get(key)?)));
+        match both.find(|(_, own, shared)| own != shared) {
+            Some((key, below, beside)) => {
+                path.push(&**key);
+                (own, shared) = (below, beside);
+            }
+            None => break,
+        }
+    }
+    let named = |value: &Value| match value.as_object().filter(|map| map.len() == 1) {
+        Some(map) => map.keys().next().map(|name| json!(name)).unwrap_or_default(),
+        None => value.clone(),
+    };
+    (path, named(own), named(shared))
 }
 
 /// A document of which parts may be wrong.

@@ -9,6 +9,7 @@ mod bounds;
 mod check;
 mod classes;
 mod control;
+mod elsewhere;
 mod entry;
 mod files;
 mod measure;

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::elsewhere;
 use super::schema::{choice, present};
 use super::text::Strict;
 use crate::nearest::{closest, did_you_mean};
@@ -18,11 +19,14 @@ const DEEPEST: usize = 32;
 
 /// Puts each value at its key, in turn.
 pub(super) fn apply(root: &Value, document: &mut Value, overrides: &[(String, String)]) -> Vec<Problem> {
-    let set = |(key, value): &(String, String)| match set(root, document, key, value) {
-        Ok(()) => Vec::new(),
-        Err(Problems(problems)) => problems,
-    };
-    overrides.iter().flat_map(set).collect()
+    let mut found = Vec::new();
+    for (key, value) in overrides {
+        if let Err(Problems(mut problems)) = set(root, document, key, value) {
+            elsewhere::guess(root, document, &mut problems);
+            found.append(&mut problems);
+        }
+    }
+    found
 }
 
 fn set(root: &Value, document: &mut Value, key: &str, value: &str) -> Result<(), Problems> {
@@ -30,6 +34,10 @@ fn set(root: &Value, document: &mut Value, key: &str, value: &str) -> Result<(),
     if path.contains(&"") || path.len() > DEEPEST {
         let message = format!("\"{key}\" is not a key; write it as in transport.ndp.initial_window=20");
         return Err(Problem::new("", message).into());
+    }
+    if key.contains('[') {
+        let hint = did_you_mean(key.replace('[', ".").replace(']', ""));
+        return Err(Problem::new("", format!("\"{key}\" is not a key")).with_hint(Some(hint)).into());
     }
     let (mut place, mut schema, mut above) = (document, Some(root), String::new());
     for (depth, step) in path.iter().enumerate() {
@@ -54,7 +62,8 @@ fn set(root: &Value, document: &mut Value, key: &str, value: &str) -> Result<(),
                     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                     let names = list(names.iter().take(SHOWN).map(String::as_str));
                     let message = format!("\"{step}\" is not one of {names}{more}");
-                    Problems::from(Problem::new(key, message).with_hint(hint))
+                    let problem = Problem::new(key, message).with_value(&read(value));
+                    Problems::from(problem.with_hint(hint).misplaced())
                 })?;
                 (&mut items[index], schema.and_then(|schema| schema.get("items")))
             }
@@ -78,6 +87,11 @@ fn set(root: &Value, document: &mut Value, key: &str, value: &str) -> Result<(),
         Err(_) => value.into(),
     };
     Ok(())
+}
+
+/// The value as a message needs it.
+fn read(value: &str) -> Value {
+    serde_json::from_str(value).unwrap_or_else(|_| value.into())
 }
 
 /// Makes `name` the variant chosen at `place`; settings of another one are not thrown away unasked.

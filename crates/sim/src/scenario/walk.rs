@@ -1,13 +1,15 @@
 //! Checks a document against the schema, collects all that is wrong, and writes bare names out.
 //!
 //! A validator off the shelf reports the keyword that failed; this one reports the value to write instead. It
-//! covers the part of JSON Schema that the structs generate (tested), and no key by name.
+//! covers the part of JSON Schema that the structs generate (tested), and no key by name. `elsewhere` has the guesses
+//! about keys that stand at a wrong place.
 
 use serde_json::{Map, Value, json};
 
 use super::bounds::{bounds, plain, quantity};
+use super::elsewhere;
 use super::schema::{Choice, choice, present, resolve};
-use crate::nearest::{closest, did_you_mean};
+use crate::nearest::{closest, did_you_mean, means};
 use crate::problem::{PROBLEMS_MAX, Problem, join, list, show, steps};
 use crate::topology::names::Names;
 use crate::traffic::hosts::Host;
@@ -22,6 +24,7 @@ pub(super) fn walk(schema: &Value, document: &mut Value) -> Vec<Problem> {
 pub(super) fn walk_noting_hosts(schema: &Value, document: &mut Value) -> (Vec<Problem>, bool) {
     let mut walk = Walk::new(schema, None);
     walk.value(schema, document);
+    elsewhere::guess(schema, document, &mut walk.problems);
     (walk.problems, walk.names_hosts)
 }
 
@@ -31,6 +34,9 @@ pub(super) fn number_hosts(schema: &Value, document: &mut Value, names: &Names) 
     walk.value(schema, document);
     walk.problems
 }
+
+/// So many places are guessed that may have been meant.
+pub(super) const GUESSES: usize = 4;
 
 struct Walk<'a> {
     root: &'a Value,
@@ -64,15 +70,7 @@ impl<'a> Walk<'a> {
         } else if let Some(members) = schema.get("anyOf").or(schema.get("oneOf")).and_then(Value::as_array) {
             self.any_of(members, value);
         } else if let Some(message) = wrong_type(schema, value) {
-            let hint = match value {
-                Value::Object(_) => begin_items(schema, &self.path),
-                Value::String(name) => {
-                    let field = self.field_that_takes(schema, name);
-                    let field = field.map(|field| write(&join(&self.path, &field), name));
-                    field.or_else(|| names_file(schema, name))
-                }
-                _ => None,
-            };
+            let hint = self.hint_of_type(schema, value);
             self.problem_with_hint(value, message, hint);
         } else {
             // A list that is too long is not looked through.
@@ -85,6 +83,37 @@ impl<'a> Walk<'a> {
                 _ => (),
             }
         }
+    }
+
+    /// The value that was probably meant by one of a wrong type.
+    fn hint_of_type(&self, schema: &'a Value, value: &Value) -> Option<String> {
+        match value {
+            Value::Object(_) => begin_items(schema, &self.path),
+            Value::String(name) => {
+                let field = self.field_nearest(schema, name);
+                let field = field.map(|(field, name)| write(&join(&self.path, &field), name));
+                field.or_else(|| names_file(schema, name)).or_else(|| percent(schema, name))
+            }
+            Value::Number(_) => self.first_that_takes(schema, value),
+            _ => None,
+        }
+    }
+
+    /// The key of a table that a number in the table's place was probably meant for: the first that takes it and that
+    /// has no other key beside it that must be there.
+    fn first_that_takes(&self, schema: &'a Value, value: &Value) -> Option<String> {
+        let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let alone = |key: &str| required.iter().all(|needed| needed == key);
+        let properties = schema.get("properties")?.as_object()?;
+        let mut taking = properties.iter().filter(|(key, member)| alone(key) && self.takes(member, value));
+        taking.next().map(|(key, _)| format!("write {{ {key} = {value} }}"))
+    }
+
+    /// Whether a schema has nothing against a number or a text.
+    fn takes(&self, schema: &'a Value, value: &Value) -> bool {
+        let mut walk = Walk::new(self.root, None);
+        walk.value(schema, &mut value.clone());
+        walk.problems.is_empty()
     }
 
     /// A host by its name.
@@ -140,21 +169,14 @@ impl<'a> Walk<'a> {
     fn unknown_key(&mut self, schema: &'a Value, key: &str, value: &Value) -> Option<&'a str> {
         let names: Vec<&str> = keys(schema);
         let near = closest(key, names.iter().copied());
-        let elsewhere = || self.one_level_down(schema, key).map(|path| join(&self.path, &path));
-        let (message, hint) = match near.map(str::to_string).or_else(elsewhere) {
+        let (message, hint) = match near {
             Some(name) => ("unknown key".to_string(), Some(did_you_mean(name))),
             None if names.is_empty() => ("unknown key; there are no settings here".to_string(), None),
             None => (format!("unknown key; the keys here are {}", names.join(", ")), None),
         };
-        self.problems.push(Problem::new(join(&self.path, key), message).with_value(value).with_hint(hint));
+        let problem = Problem::new(join(&self.path, key), message).with_value(value).with_hint(hint);
+        self.problems.push(problem.misplaced());
         near
-    }
-
-    /// Where a key belongs that was written one table too high.
-    fn one_level_down(&self, schema: &'a Value, key: &str) -> Option<String> {
-        let properties = schema.get("properties")?.as_object()?;
-        let mut below = properties.iter().map(|(name, member)| (name, keys(present(self.root, member))));
-        below.find(|(_, keys)| keys.contains(&key)).map(|(name, _)| join(name, key))
     }
 
     /// The field of a table that has a choice in which there is that name.
@@ -163,6 +185,13 @@ impl<'a> Walk<'a> {
         let takes =
             |member: &Value| choice(present(self.root, member)).is_some_and(|c| c.names().contains(&name));
         properties.iter().find(|(_, member)| takes(member)).map(|(field, _)| field.clone())
+    }
+
+    /// The field of a table that has a choice in which there is a name like that, and this name.
+    fn field_nearest(&self, schema: &'a Value, name: &str) -> Option<(String, &'a str)> {
+        let nearest = |member| closest(name, choice(present(self.root, member))?.names());
+        let properties = schema.get("properties")?.as_object()?;
+        properties.iter().find_map(|(field, member)| Some((field.clone(), nearest(member)?)))
     }
 
     fn choice(&mut self, choice: &Choice<'a>, value: &mut Value) {
@@ -189,9 +218,24 @@ impl<'a> Walk<'a> {
             _ => {
                 let message =
                     format!("{} is {}; use one of {}", show(value), kind(value), list(choice.names()));
-                self.problem(value, message);
+                let hint = self.variant_that_takes(choice, value);
+                self.problem_with_hint(value, message, hint);
             }
         }
+    }
+
+    /// The first variant whose setting is a plain value, as a size is, and takes this one.
+    fn variant_that_takes(&self, choice: &Choice<'a>, value: &Value) -> Option<String> {
+        let plain = !matches!(value, Value::Array(_) | Value::Object(_) | Value::Null);
+        let taking = |(_, member): &&(&str, &'a Value)| plain && self.takes(member, value);
+        choice.tables.iter().find(taking).map(|(name, _)| format!("write {{ {name} = {} }}", show(value)))
+    }
+
+    /// The path of the field below a variant that takes a name which is no variant itself: "dctcp" is a congestion
+    /// control of TCP.
+    fn below_a_variant(&self, choice: &Choice<'a>, name: &str) -> Option<String> {
+        let below = |own: &str| Some(join(own, &self.field_that_takes(choice.table(own)?, name)?));
+        choice.names().into_iter().find_map(below)
     }
 
     fn bare_name(&mut self, choice: &Choice<'a>, name: &str, value: &mut Value) {
@@ -206,13 +250,12 @@ impl<'a> Walk<'a> {
             (false, None) => {
                 let names = choice.names();
                 let near = || closest(name, names.iter().copied()).map(did_you_mean);
-                let below = |own: &&str| Some(join(own, &self.field_that_takes(choice.table(own)?, name)?));
-                let within = names.iter().find_map(below).map(|field| {
+                let within = self.below_a_variant(choice, name).map(|field| {
                     // A list, such as the values of an axis, has no path to write to.
                     format!("{}, in a list {}", write(&join(&self.path, &field), name), nested(&field, name))
                 });
                 let message = format!("\"{name}\" is not one of {}", list(names.iter().copied()));
-                let hint = within.or_else(near);
+                let hint = within.or_else(near).or_else(|| self.variant_that_takes(choice, value));
                 self.problem_with_hint(value, message, hint);
             }
         }
@@ -240,17 +283,22 @@ impl<'a> Walk<'a> {
     fn unknown_variant(&mut self, choice: &Choice<'a>, chosen: &[&str], key: &str, value: &Value) {
         let names = choice.names();
         let open = |name: &&str| chosen.is_empty() || chosen.contains(name);
-        let has = |name: &&str| {
-            choice.table(name).is_some_and(|member| keys(present(self.root, member)).contains(&key))
+        let table =
+            |name: &str| choice.table(name).map_or(Vec::new(), |table| keys(present(self.root, table)));
+        let having = |known: &dyn Fn(&str) -> bool| -> Vec<String> {
+            let in_table =
+                |name| table(name).into_iter().filter(|own| known(own)).map(move |own| (name, own));
+            let found = names.iter().copied().filter(open).flat_map(in_table);
+            found.map(|(name, own)| join(&join(&self.path, name), own)).collect()
         };
-        let below = names.iter().copied().filter(open).filter(has);
-        let below: Vec<_> = below.map(|name| join(&join(&self.path, name), key)).collect();
-        let hint = match below.is_empty() {
-            true => closest(key, names.iter().copied()).map(did_you_mean),
-            false => Some(did_you_mean(below.join("\" or \""))),
-        };
-        let message = format!("\"{key}\" is not one of {}", list(names));
-        self.problems.push(Problem::new(join(&self.path, key), message).with_value(value).with_hint(hint));
+        let or = |paths: Vec<String>| (!paths.is_empty()).then(|| did_you_mean(paths.join("\" or \"")));
+        let hint = or(having(&|own| own == key))
+            .or_else(|| closest(key, names.iter().copied()).map(did_you_mean))
+            .or_else(|| self.below_a_variant(choice, key).map(|field| write(&join(&self.path, &field), key)))
+            .or_else(|| or(having(&|own| means(key, own)).into_iter().take(GUESSES).collect()));
+        let message = format!("\"{key}\" is not one of {}", list(names.iter().copied()));
+        let problem = Problem::new(join(&self.path, key), message).with_value(value).with_hint(hint);
+        self.problems.push(problem.misplaced());
     }
 
     /// Null where that is allowed, else the member of the schema that fits best.
@@ -363,6 +411,12 @@ fn names_file(schema: &Value, name: &str) -> Option<String> {
     let file = schema.get("properties")?.get("file")?;
     (types(file).contains(&"string") && name.len() <= 100)
         .then(|| format!("write {{ file = {} }}", json!(name)))
+}
+
+/// The share that a percentage is, where a number is allowed.
+fn percent(schema: &Value, text: &str) -> Option<String> {
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    types(schema).contains(&"number").then(|| format!("write {}", percent / 100.0))
 }
 
 /// How a list of tables is written, if it stands at the top, where TOML has a way of its own for it.

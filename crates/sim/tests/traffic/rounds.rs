@@ -35,7 +35,7 @@ fn ends(flows: &[Flow]) -> Vec<(u32, u32)> {
 
 /// Rounds a millisecond apart, to the picosecond.
 fn every_ms(rounds: u64, start: Time) -> Periodic {
-    Periodic { every: Time::from_us(1000), rounds, start, jitter: Some(Time::ZERO) }
+    Periodic { every: Time::from_us(1000), rounds: Some(rounds), start, jitter: Some(Time::ZERO) }
 }
 
 /// Rounds of the matrix as a Poisson process, to the picosecond.
@@ -49,6 +49,27 @@ fn a_round_starts_at_each_interval() {
     let starts: Vec<u64> = flows.iter().map(|flow| flow.start.0 / 1_000_000).collect();
     assert_eq!(starts, [2, 2, 1002, 1002, 2002, 2002]);
     assert_eq!(ends(&flows), [(0, 1), (2, 1)].repeat(3));
+}
+
+/// Six flows of an incast of three are two rounds; seven are none.
+#[test]
+fn rounds_follow_from_the_number_of_flows() {
+    let incast = || Incast { senders: 3, receiver: Receiver::Host(4) };
+    let every = |every| Periodic { every, rounds: None, ..every_ms(1, Time::ZERO) };
+    let with = |flows, arrivals| Demand { flows, ..entry("flows", arrivals, incast()) };
+    let two = ends(&draw(with(Some(6), every(Time::from_us(1000))), 9, 1));
+    assert_eq!(two, ends(&draw(entry("flows", every_ms(2, Time::ZERO), incast()), 9, 1)));
+    let said = |flows, arrivals| -> Vec<String> {
+        let found = problems(&[with(flows, arrivals)], &fabric(9));
+        found.into_iter().map(|(_, problem)| problem.to_string()).collect()
+    };
+    let what = "flows: 7 is not a whole number of rounds of 3 flows; use 6 or 9, or add arrivals.periodic.rounds = 3, whose \
+                last round is cut";
+    assert_eq!(said(Some(7), every(Time::from_us(1))), [what]);
+    let what = "flows: is missing, and so is arrivals.periodic.rounds; give one of them";
+    assert_eq!(said(None, every(Time::from_us(1))), [what]);
+    let late = said(Some(12), every(Time(u64::MAX / 2)));
+    assert!(late[0].starts_with("flows: 4 starts") && late.len() == 1, "{late:?}");
 }
 
 /// The senders of an incast are the same in each round; a permutation is another one.

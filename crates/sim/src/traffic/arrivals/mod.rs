@@ -41,6 +41,17 @@ pub trait Process {
         None
     }
 
+    /// The field that ends it, if one does and the entry's number of flows can do so instead.
+    fn end(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The problem with an entry's own number of flows, where a round of the matrix has `round`.
+    fn problem_with_flows(&self, flows: u64, round: u64) -> Option<String> {
+        let _ = (flows, round);
+        None
+    }
+
     /// Flows per second over all sources, where `full` would be load 1; none if arrivals have no rate.
     fn rate(&self, full: f64) -> Option<f64> {
         let _ = full;

@@ -19,9 +19,10 @@ pub struct Periodic {
     /// Time from the start of a round to that of the next.
     #[schemars(extend("x-minimum" = "1ps"))]
     pub every: Time,
-    /// Number of rounds.
+    /// Number of rounds; by default those of the entry's `flows`, which then are whole rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
-    pub rounds: u64,
+    pub rounds: Option<u64>,
     /// When the first round starts.
     #[serde(default)]
     pub start: Time,
@@ -30,15 +31,42 @@ pub struct Periodic {
     pub jitter: Option<Time>,
 }
 
+impl Periodic {
+    /// Why there is no time for so many rounds, if there is none.
+    fn too_long(&self, rounds: u64) -> Option<String> {
+        let span = self.every.0.checked_mul(rounds - 1);
+        let fits = span.and_then(|span| span.checked_add(self.start.0)).is_some();
+        let what =
+            || format!("{rounds} starts {} apart reach beyond the longest time of a run", self.every);
+        (!fits).then(what)
+    }
+}
+
 impl Process for Periodic {
     fn problems(&self) -> Vec<Problem> {
-        let span = self.every.0.checked_mul(self.rounds - 1);
-        if span.and_then(|span| span.checked_add(self.start.0)).is_some() {
-            return Vec::new();
+        let what = self.rounds.and_then(|rounds| self.too_long(rounds));
+        what.map(|what| Problem::new("rounds", what)).into_iter().collect()
+    }
+
+    fn end(&self) -> Option<&'static str> {
+        Some("rounds")
+    }
+
+    fn problem_with_flows(&self, flows: u64, round: u64) -> Option<String> {
+        if self.rounds.is_some() || round == 0 || flows == 0 {
+            return None;
         }
-        let what =
-            format!("{} starts {} apart reach beyond the longest time of a run", self.rounds, self.every);
-        vec![Problem::new("rounds", what)]
+        let (rounds, rest) = (flows / round, flows % round);
+        if rest == 0 {
+            return self.too_long(rounds);
+        }
+        let whole = [rounds, rounds + 1].map(|rounds| rounds * round);
+        let whole: Vec<_> = whole.iter().filter(|flows| **flows > 0).map(u64::to_string).collect();
+        let (whole, all) = (whole.join(" or "), rounds + 1);
+        Some(format!(
+            "{flows} is not a whole number of rounds of {round} flows; use {whole}, or add arrivals.periodic.rounds = {all}, \
+             whose last round is cut"
+        ))
     }
 
     fn flows(&self, round: u64) -> Option<u64> {
@@ -46,12 +74,14 @@ impl Process for Periodic {
     }
 
     fn flows_max(&self, round: u64) -> Option<u64> {
-        Some(self.rounds.saturating_mul(round))
+        Some(self.rounds?.saturating_mul(round))
     }
 
     fn starts(&self, _full: f64, round: u64, _stream: Stream) -> Box<dyn Iterator<Item = Time> + '_> {
-        let start = |number: u64| Time(self.start.0 + self.every.0 * number);
-        Box::new((0..self.rounds).flat_map(move |number| repeat_n(start(number), round as usize)))
+        let start = |number: u64| Time(self.start.0.saturating_add(self.every.0.saturating_mul(number)));
+        // Without a number of rounds the number of flows ends them.
+        let rounds = self.rounds.unwrap_or(u64::MAX);
+        Box::new((0..rounds).flat_map(move |number| repeat_n(start(number), round as usize)))
     }
 
     fn jitter(&self) -> Jitter {

@@ -85,7 +85,10 @@ fn number_problem(
             format!("is missing; sizes.{sizes} has {most} sizes: say flows = {most} or less")
         }
         (None, ..) => match expected {
-            None => format!("is missing; arrivals.{arrivals} has no end of its own: say flows = 1000"),
+            None => match product.arrivals.end() {
+                Some(end) => format!("is missing, and so is arrivals.{arrivals}.{end}; give one of them"),
+                None => format!("is missing; arrivals.{arrivals} has no end of its own: say flows = 1000"),
+            },
             Some(flows) if flows > FLOWS_MAX as f64 => {
                 let what = format!(
                     "lets {flows:.0} flows start, on average; a scenario has at most {FLOWS_MAX} flows"
@@ -104,7 +107,7 @@ fn number_problem(
         (Some(flows), _, Some(most)) if flows > most => {
             format!("{flows} is more than sizes.{sizes} has sizes, {most}")
         }
-        _ => return None,
+        (Some(flows), ..) => product.arrivals.problem_with_flows(flows, round)?,
     };
     Some(Problem::new("flows", what))
 }

@@ -1,0 +1,184 @@
+//! The place where a key belongs that stands at a wrong one, for messages: `load` is traffic.queries.arrivals.poisson.load.
+//!
+//! Users write a field at the top, or in the wrong table. The document says which of the fields of that name can be
+//! meant: those of the members that it chooses.
+
+use std::iter::zip;
+
+use serde_json::Value;
+
+use super::schema::{choice, present};
+use super::walk::GUESSES;
+use crate::nearest::{closest, did_you_mean, means};
+use crate::problem::{Problem, join, steps};
+
+/// So many problems get a guess: as many as are printed.
+const GUESSED: usize = 20;
+/// So many items of a list are searched.
+const ITEMS: usize = 3;
+/// Tables above a key; no key of a scenario is deeper.
+const DEEPEST: usize = 8;
+
+/// Adds to each problem with a key that has no guess yet the places where such a key is known.
+pub(super) fn guess(root: &Value, document: &Value, problems: &mut [Problem]) {
+    let lost = problems.iter_mut().filter(|problem| problem.misplaced && problem.hint.is_none());
+    for problem in lost.take(GUESSED) {
+        let (above, key) = problem.path.rsplit_once('.').unwrap_or(("", &problem.path));
+        let places = places(root, document, above, key);
+        if let Some(first) = places.first() {
+            let names: Vec<&str> = places.iter().map(|part| &*part.path).collect();
+            let value = problem.value.as_ref().and_then(|value| meant(root, first.schema, value));
+            problem.hint = Some(match value {
+                Some(name) if names.len() == 1 => format!("did you mean {} = \"{name}\"?", names[0]),
+                _ => did_you_mean(names.join("\" or \"")),
+            });
+            // The keys that are known here are of no use.
+            if let Some((start, _)) = problem.message.split_once(';') {
+                problem.message.truncate(start.len());
+            }
+        }
+    }
+}
+
+/// The places that are nearest to the table that the key stands in: in members that the document chooses rather than in
+/// those that it could choose where it chooses none yet; of that name rather than of one that means the same; that are there
+/// rather than absent.
+fn places<'a, 'v>(root: &'a Value, document: &'v Value, above: &str, key: &str) -> Vec<Part<'a, 'v>> {
+    let known: [&dyn Fn(&str) -> bool; 2] = [&|own| own == key, &|own| means(key, own)];
+    let shared =
+        |part: &Part| zip(part.path.split('.'), above.split('.')).take_while(|(a, b)| a == b).count();
+    let (mut best, mut most) = (Vec::new(), None);
+    for (open, known) in [false, true].into_iter().flat_map(|open| known.map(|known| (open, known))) {
+        let mut found = search(root, document, known, open);
+        let near = found.iter().map(shared).max();
+        if near > most {
+            found.retain(|part| Some(shared(part)) == near);
+            (best, most) = (found, near);
+        }
+    }
+    let there = best.iter().any(|part| part.value.is_some());
+    best.retain(|part| part.value.is_some() == there);
+    best.truncate(GUESSES);
+    best
+}
+
+/// The places of a key that have the fewest tables above them.
+fn search<'a, 'v>(
+    root: &'a Value,
+    document: &'v Value,
+    known: impl Fn(&str) -> bool,
+    open: bool,
+) -> Vec<Part<'a, 'v>> {
+    let mut level = vec![Part { path: String::new(), name: "", schema: root, value: Some(document) }];
+    for _ in 0..DEEPEST {
+        level = level.iter().flat_map(|part| below(root, part, open)).collect();
+        if level.iter().any(|part| known(part.name)) {
+            level.retain(|part| known(part.name));
+            return level;
+        }
+    }
+    Vec::new()
+}
+
+/// A part of the document that may be absent.
+struct Part<'a, 'v> {
+    path: String,
+    /// Its key; none of an item of a list.
+    name: &'a str,
+    schema: &'a Value,
+    value: Option<&'v Value>,
+}
+
+/// The fields of a part. Of a choice that is the chosen member; where none is, all members if the choice is `open`.
+fn below<'a, 'v>(root: &'a Value, part: &Part<'a, 'v>, open: bool) -> Vec<Part<'a, 'v>> {
+    let schema = present(root, part.schema);
+    let field =
+        |name: &'a str, schema: &'a Value, value| Part { path: join(&part.path, name), name, schema, value };
+    if let Some(choice) = choice(schema) {
+        let chosen = match part.value {
+            Some(Value::String(name)) => Some((&**name, None)),
+            Some(Value::Object(map)) => map.iter().next().map(|(name, below)| (&**name, Some(below))),
+            _ => None,
+        };
+        let all = choice.tables.into_iter();
+        return match chosen {
+            Some((name, value)) => {
+                all.filter(|(own, _)| *own == name).map(|(name, schema)| field(name, schema, value)).collect()
+            }
+            None => all.filter(|_| open).map(|(name, schema)| field(name, schema, None)).collect(),
+        };
+    }
+    if let (Some(items), Some(Value::Array(values))) = (schema.get("items"), part.value) {
+        let values = &values[..values.len().min(ITEMS)];
+        let item = |(value, step): (&'v Value, String)| Part {
+            path: join(&part.path, &step),
+            name: "",
+            schema: items,
+            value: Some(value),
+        };
+        return values.iter().zip(steps(values)).map(item).collect();
+    }
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    properties
+        .map(|(name, schema)| field(name, schema, part.value.and_then(|value| value.get(name))))
+        .collect()
+}
+
+/// The name in a choice that a text stands for, or nearly.
+fn meant<'a>(root: &'a Value, schema: &'a Value, value: &Value) -> Option<&'a str> {
+    let names = choice(present(root, schema))?.names();
+    let text = value.as_str()?;
+    names.iter().copied().find(|name| *name == text).or_else(|| closest(text, names))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema::SCHEMA;
+    use super::*;
+    use serde_json::json;
+
+    fn guessed(path: &str, value: Value) -> Option<String> {
+        let document = json!({
+            "transport": "ndp",
+            "traffic": [
+                {"name": "a", "arrivals": {"poisson": {"load": 0.4}}, "sizes": "web-search"},
+                {"name": "b", "arrivals": {"periodic": {"every": "1ms"}}, "sizes": "web-search"},
+                {"name": "c"},
+            ],
+        });
+        let mut problems =
+            [Problem::new(path, "unknown key; the keys here are x").with_value(&value).misplaced()];
+        guess(&SCHEMA, &document, &mut problems);
+        let [problem] = problems;
+        assert_eq!(problem.hint.is_some(), problem.message == "unknown key", "{problem}");
+        problem.hint
+    }
+
+    #[test]
+    fn a_key_belongs_where_the_document_has_it() {
+        let of = |path| guessed(path, json!(0.7)).unwrap_or_default();
+        assert_eq!(of("load"), "did you mean \"traffic.a.arrivals.poisson.load\"?");
+        assert_eq!(of("mtu"), "did you mean \"transport.ndp.mtu\"?");
+        assert_eq!(of("duration"), "did you mean \"run.until\"?");
+        assert_eq!(of("every"), "did you mean \"traffic.b.arrivals.periodic.every\"?");
+    }
+
+    #[test]
+    fn the_table_of_the_key_goes_before_others() {
+        let of = |path| guessed(path, json!(0.7)).unwrap_or_default();
+        assert_eq!(of("traffic.c.load"), "did you mean \"traffic.c.arrivals.poisson.load\"?");
+        assert_eq!(of("traffic.b.arrivals.periodic.count"), "did you mean \"traffic.b.flows\"?");
+        assert_eq!(guessed("traffic.b.arrivals.periodic.frobs", json!(1)), None);
+    }
+
+    #[test]
+    fn a_name_of_a_member_is_part_of_the_guess() {
+        let of = |path, name| guessed(path, json!(name)).unwrap_or_default();
+        assert_eq!(of("balancer", "ecmp"), "did you mean routing.balancer = \"per-flow\"?");
+        assert_eq!(of("balancer", "zebra"), "did you mean \"routing.balancer\"?");
+        assert_eq!(
+            of("traffic.c.arrivals.sizes", "websearch"),
+            "did you mean traffic.c.sizes = \"web-search\"?"
+        );
+    }
+}
