@@ -54,6 +54,8 @@ struct Way {
     kinds: Vec<Kind>,
     /// For a flow that spreads over several paths, hop by hop, the links that it may take.
     hops: Option<Vec<Vec<Alike>>>,
+    /// Whether its packets may overtake one another behind their host, and then whether one link alone leads to the destination.
+    overtakes: Option<bool>,
     /// How many links of the first hop it may take, and how many of each other.
     ports: u64,
     most: u64,
@@ -130,18 +132,22 @@ impl Way {
             let beyond = Beyond::new(reach(), levels.len(), flow.src, flow.dst);
             let hops = (subflows > 1).then(|| beyond.hops(packet));
             keep(&mut kinds, beyond.kind);
-            return Way { kinds, hops, ports: subflows, most };
+            return Way { kinds, overtakes: hops.is_some().then_some(false), hops, ports: subflows, most };
         }
-        let spreads = (sprayed || subflows > 1) && levels.iter().any(|links| links.len() > 1);
+        let several = levels.iter().any(|links| links.len() > 1);
+        let spreads = (sprayed || subflows > 1) && several;
         let hops = spreads.then(|| hops(fabric, &levels, flow.src, flow.dst, packet));
-        Way { kinds, hops, ports: subflows, most }
+        // A controller may give each packet a path of its own.
+        let granted = balancers[carrier.balancer as usize].follows_controller() && several;
+        let lone_end = levels.len() > 1 && levels.last().is_some_and(|links| links.len() == 1);
+        Way { kinds, hops, overtakes: (spreads || granted).then_some(lone_end), ports: subflows, most }
     }
 
     /// The ideal completion time of a flow of packets of those bytes on the wire.
     fn ideal_of(&self, packets: impl Iterator<Item = u64>) -> Time {
-        match &self.hops {
+        match self.overtakes {
             None => self.in_order(packets),
-            Some(hops) => self.overtaking(packets, hops.len() > 1 && lone(&hops[hops.len() - 1])),
+            Some(lone_end) => self.overtaking(packets, lone_end),
         }
     }
 
@@ -166,27 +172,26 @@ impl Way {
     }
 
     /// Over several paths: a packet follows those before it out of the host, and may overtake them behind it. If one link
-    /// alone leads to the destination, all cross it, one after the other, from the time when the first of them can be there.
+    /// alone leads to the destination, all cross it, in the order in which they can be there.
     fn overtaking(&self, packets: impl Iterator<Item = u64>, lone_end: bool) -> Time {
         let mut out = vec![Time::ZERO; self.kinds.len()];
-        let mut crossing = Time::ZERO;
-        let (mut latest, mut first) = (Time::ZERO, Time(u64::MAX));
+        // Of each packet its arrival without others at the last link, and its transmission there.
+        let mut at_end: Vec<(Time, Time)> = Vec::new();
         for bytes in packets {
-            let mut arrives = Time(u64::MAX);
+            let mut arrives = (Time(u64::MAX), Time::ZERO);
             for (kind, out) in self.kinds.iter().zip(&mut out) {
                 *out = out.saturating_add(kind.rates[0].transmission(bytes));
                 let behind = kind.rates[1..].iter().map(|rate| rate.transmission(bytes));
+                let last =
+                    if lone_end { kind.rates[kind.rates.len() - 1].transmission(bytes) } else { Time::ZERO };
                 let there = behind.fold(out.saturating_add(kind.delay), Time::saturating_add);
-                arrives = arrives.min(there);
+                arrives = arrives.min((there.saturating_sub(last), last));
             }
-            let across =
-                self.kinds.iter().map(|kind| kind.rates[kind.rates.len() - 1].transmission(bytes)).min();
-            let across = across.expect("a shortest path");
-            crossing = crossing.saturating_add(across);
-            first = first.min(arrives.saturating_sub(across));
-            latest = latest.max(arrives);
+            at_end.push(arrives);
         }
-        if lone_end { latest.max(first.saturating_add(crossing)) } else { latest }
+        at_end.sort_unstable();
+        let cross = |end: Time, (at, across): (Time, Time)| end.max(at).saturating_add(across);
+        at_end.into_iter().fold(Time::ZERO, cross)
     }
 
     /// The ideal completion time of a flow of that size.
@@ -282,11 +287,6 @@ fn crossing(links: &[Alike], packets: u64, most: u64) -> Time {
         }
     }
     Time(late)
-}
-
-/// Whether all packets cross one link at this hop.
-fn lone(hop: &[Alike]) -> bool {
-    hop.iter().map(|alike| alike.links).sum::<u64>() == 1
 }
 
 /// The links of all shortest paths, by the hops before them.
@@ -471,7 +471,9 @@ mod tests {
             Kind { rates: hops.iter().map(|hop| Rate(hop.0 * 1_000_000_000)).collect(), delay: Time(4 * US) };
         let alike =
             hops.iter().map(|hop| vec![Alike { rest: Time::ZERO, transmission: Time::ZERO, links: hop.1 }]);
-        Way { kinds: vec![kind], hops: spreads.then(|| alike.collect()), ports: 1, most: u64::MAX }
+        let lone_end = hops.last().is_some_and(|hop| hop.1 == 1);
+        let hops = spreads.then(|| alike.collect());
+        Way { kinds: vec![kind], hops, overtakes: spreads.then_some(lone_end), ports: 1, most: u64::MAX }
     }
 
     /// Packets of 1500 B and 500 B, 1.2 us and 0.4 us at 10 Gbps. One path of four hops: 4 x 1.2 us, and the short one
