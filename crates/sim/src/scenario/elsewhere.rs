@@ -160,7 +160,8 @@ mod tests {
         assert_eq!(of("load"), "did you mean \"traffic.a.arrivals.poisson.load\"?");
         assert_eq!(of("mtu"), "did you mean \"transport.ndp.mtu\"?");
         assert_eq!(of("duration"), "did you mean \"run.until\"?");
-        assert_eq!(of("every"), "did you mean \"traffic.b.arrivals.periodic.every\"?");
+        let every = ["observe.samples.every", "observe.histograms.every"].join("\" or \"");
+        assert_eq!(of("every"), format!("did you mean \"{every}\"?"));
     }
 
     #[test]
