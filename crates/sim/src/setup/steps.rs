@@ -173,7 +173,7 @@ pub(super) fn carrier(
         class: entry.class.unwrap_or(0) as u8,
         classed: entry.class.is_some() || sets_class,
         kept: entry.connection == Connection::Kept,
-        delivers: profile.answer_bytes > 0 && !(may_be_late && profile.gives_up),
+        delivers: profile.answer_bytes > 0 && profile.retransmits && !(may_be_late && profile.gives_up),
     }
 }
 

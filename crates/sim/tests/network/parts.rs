@@ -528,6 +528,68 @@ fn a_limit_of_memory_ends_a_run_at_one_time() {
 }
 
 /// A run on threads keeps its field in the scenario, and says with how many it went.
+/// Limits are looked at while observers have points to see: ports then decide what has come from other parts first.
+#[test]
+fn limits_are_looked_at_while_packets_are_observed() {
+    let scenario = scenario(
+        r#"
+        topology.three-tier = { aggregations = 2, rate = "2Gbps" }
+        transport.tcp.header_bytes = "200B"
+        queue = "ndp"
+        observe.capture.links = ["access 6 -> host 24"]
+        run = { work_limit = 29494, audit = true }
+        [[traffic]]
+        name = "a"
+        matrix = "uniform"
+        sizes = "alibaba-storage"
+        arrivals.on-off = { probability = 0.1, flows_each = 1, slot = "1us" }
+        sources.share = 0.4
+        [[traffic]]
+        name = "c"
+        matrix = "all-to-all"
+        arrivals.blocks = { blocks = 1, jitter = "7ns" }
+        sizes.bimodal = {}
+        "#,
+        &[],
+    );
+    let expected = run_scenario(&scenario, Agenda::Calendar);
+    for parts in [2, 3, 4] {
+        same(&expected, &in_parts(&scenario, parts, &InTurn));
+    }
+}
+
+/// The sender of a message without acknowledgements does not know when it has arrived: a run may end with any packet, and
+/// no part goes beyond it.
+#[test]
+fn messages_without_acknowledgements_end_a_run_anywhere() {
+    for seed in 0..20 {
+        let scenario = scenario(
+            r#"
+            topology = "relay"
+            transport.rcp = {}
+            queue = "strict-priority"
+            run.audit = true
+            [[traffic]]
+            name = "a"
+            transport.homa = { acknowledge = false }
+            matrix = "uniform"
+            arrivals.times.at = ["5us"]
+            sizes = "facebook-web"
+            [[traffic]]
+            name = "b"
+            matrix = "all-to-all"
+            arrivals.triggers.starts = ["0s"]
+            sizes.uniform = { min = "1B", max = "2KB" }
+            "#,
+            &[("run.seed", &seed.to_string())],
+        );
+        let expected = run_scenario(&scenario, Agenda::Calendar);
+        for parts in [2, 3] {
+            same(&expected, &in_parts(&scenario, parts, &InTurn));
+        }
+    }
+}
+
 #[test]
 fn a_scenario_names_its_threads() {
     let (run, alone) = (on_threads(SMALL, 3), on_threads(SMALL, 1));

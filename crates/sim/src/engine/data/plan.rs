@@ -30,7 +30,7 @@ pub struct Carrier {
     pub classed: bool,
     /// Whether those between the same two hosts share a connection.
     pub kept: bool,
-    /// Whether they end only when every byte has arrived.
+    /// Whether they end only when every byte has arrived, and their senders know it.
     pub delivers: bool,
 }
 

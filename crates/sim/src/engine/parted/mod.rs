@@ -272,7 +272,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             return None;
         }
         if self.limits.next <= quiet {
-            // The memory of observers counts.
+            // The memory of observers counts. Ports decide until then, with what has come from other parts.
+            self.parts.iter_mut().for_each(|part| part.take_in());
             self.show_until(self.limits.next);
             return self.look_at_limits(next);
         }

@@ -36,8 +36,7 @@ impl Periodic {
     fn too_long(&self, rounds: u64) -> Option<String> {
         let span = self.every.0.checked_mul(rounds - 1);
         let fits = span.and_then(|span| span.checked_add(self.start.0)).is_some();
-        let what =
-            || format!("{rounds} starts {} apart reach beyond the longest time of a run", self.every);
+        let what = || format!("{rounds} starts {} apart reach beyond the longest time of a run", self.every);
         (!fits).then(what)
     }
 }

@@ -73,12 +73,13 @@ impl Cut {
     /// Bytes on the wire of so many unscheduled bytes of a message.
     pub fn unscheduled_wire(&self, unscheduled: u64) -> u64 {
         let before = unscheduled.saturating_sub(1) / self.payload[0];
-        before * (self.payload[0] + self.overhead[0]) + self.wire(0, unscheduled - before * self.payload[0])
+        before * self.wire(0, self.payload[0]) + self.wire(0, unscheduled - before * self.payload[0])
     }
 
     /// Bytes on the wire of scheduled packets that carry so many bytes of a message.
     pub fn scheduled_wire(&self, bytes: u64) -> u64 {
-        bytes + u64::from(packets(bytes, self.payload[1])) * self.overhead[1]
+        let (full, rest) = (bytes / self.payload[1], bytes % self.payload[1]);
+        full * self.wire(1, self.payload[1]) + if rest > 0 { self.wire(1, rest) } else { 0 }
     }
 
     /// Bytes on the wire of all packets, one after the other.
@@ -87,9 +88,10 @@ impl Cut {
         (0..self.packets(size, unscheduled)).map(move |number| self.piece(size, unscheduled, number).wire)
     }
 
-    /// Whether all messages are cut into equal packets and a last one.
+    /// Whether all messages are cut into equal packets and a last one, with headers of one length and no padding.
     pub fn is_even(&self) -> bool {
-        self.payload[0] == self.payload[1] && self.unscheduled.is_multiple_of(self.payload[0])
+        let padded = self.payload[0] + self.overhead[0] < self.least;
+        self.payload[0] == self.payload[1] && self.unscheduled.is_multiple_of(self.payload[0]) && !padded
     }
 }
 
@@ -119,6 +121,15 @@ pub mod tests {
         );
         assert_eq!(SIMULATOR.wires(1).collect::<Vec<_>>(), [97]);
         assert!(!SIMULATOR.is_even());
+    }
+
+    /// Packets of 64 B are padded to 125 B: 4 B of payload each, and a last one of 2 B.
+    #[test]
+    fn full_packets_are_padded_too() {
+        let padded = Cut { payload: [4, 4], overhead: [60, 60], least: 125, unscheduled: 8 };
+        assert_eq!(padded.wires(14).collect::<Vec<_>>(), [125; 4]);
+        assert_eq!((padded.unscheduled_wire(8), padded.scheduled_wire(6)), (250, 250));
+        assert!(!padded.is_even() && Cut { least: 64, ..padded }.is_even());
     }
 
     /// Of 9328 + 1456 + 10 B the eighth packet is the first scheduled one and full, the ninth has 10 B.

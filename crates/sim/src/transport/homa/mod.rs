@@ -182,7 +182,7 @@ impl Homa {
 
     fn full_packet(&self) -> u64 {
         let (payload, overhead) = self.packet(self.unscheduled_header);
-        payload + overhead
+        (payload + overhead).max(self.least_frame.0)
     }
 
     /// Bytes of a grant on the wire.

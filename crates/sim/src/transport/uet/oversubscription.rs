@@ -37,7 +37,7 @@ impl Slowdown {
     pub fn new(config: &Rccc, rtt: Time, ratio: f64, stream: Stream) -> Slowdown {
         let mut slowdown = Slowdown {
             share: 1.0,
-            least: (config.min_rate / ratio).max(0.01),
+            least: (config.min_rate / ratio).clamp(0.01, 1.0),
             congestion: 0.0,
             increases: 0,
             packets: 0,
