@@ -120,11 +120,11 @@ WRITTEN = {
 
 
 def said(capsys, *words):
-    """What a refusal says."""
+    """The text of a refusal."""
     assert cli.main(["check", *words]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") + len(told) // 100 < 24, "one screen"
-    return told
+    text = capsys.readouterr().err
+    assert text.count("\n") + len(text) // 100 < 24, "one screen"
+    return text
 
 
 @pytest.mark.parametrize("override", SET)

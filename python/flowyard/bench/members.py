@@ -110,10 +110,10 @@ def measure(rounds: int, tell: Callable[[str], None]) -> dict[str, float]:
     """Ratios of the costs of a packet-hop, by the name of the pair."""
     found = {}
     for pair in PAIRS:
-        best = [float("inf")] * 2
+        documents, best = pair.documents(), [float("inf")] * 2
         for turn in range(min(rounds, ROUNDS)):
             tell(f"members, round {turn + 1}: {pair.name}")
-            best = [min(*each) for each in zip(best, map(cost, pair.documents()), strict=True)]
+            best = [min(*each) for each in zip(best, map(cost, documents), strict=True)]
         found[pair.name] = best[1] / best[0]
     return found
 

@@ -173,55 +173,46 @@ fn a_lone_flow_takes_a_handshake_and_its_packets() {
     }
 }
 
+/// Hosts at a switch whose ports give each flow of RCP half of the line, to go behind a scenario's transport and before its traffic.
+const HALF_OF_THE_LINE: &str = r#"
+    [topology.single-switch]
+    hosts = 4
+    rate = "1Gbps"
+    delay = "75us"
+    [agent.rcp]
+    alpha = 0.0
+    beta = 0.0
+    initial_rate = 0.5
+"#;
+const FLOW: &str = r#"
+    [[traffic]]
+    name = "flow"
+    transport = "rcp"
+    arrivals.at-once.jitter = "0s"
+    matrix.pairs = [[1, 0]]
+    sizes.fixed = "14600B"
+"#;
+const FLOW_TAKES: u64 = 4 * (75 * US + 320_000) + 9 * 2 * PACKET + 2 * PACKET + 150 * US;
+
 /// Half of the line: packets are 24 us apart.
 #[test]
 fn packets_are_as_far_apart_as_the_rate_says() {
-    let run = run(r#"
-        [topology.single-switch]
-        hosts = 2
-        rate = "1Gbps"
-        delay = "75us"
-        [transport.rcp]
-        [agent.rcp]
-        alpha = 0.0
-        beta = 0.0
-        initial_rate = 0.5
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once.jitter = "0s"
-        matrix.pairs = [[1, 0]]
-        sizes.fixed = "14600B"
-        "#);
-    assert_eq!(run.flow("fct_ps"), 4 * (75 * US + 320_000) + 9 * 2 * PACKET + 2 * PACKET + 150 * US);
+    let run = run(&format!("transport = \"rcp\"\n{HALF_OF_THE_LINE}{FLOW}"));
+    assert_eq!(run.flow("fct_ps"), FLOW_TAKES);
 }
 
 /// The same where TCP's flow, on other links, comes before it in the scenario: ports serve RCP's flows and no others.
 #[test]
 fn agents_serve_their_transport_among_others() {
-    let run = run(r#"
-        [topology.single-switch]
-        hosts = 4
-        rate = "1Gbps"
-        delay = "75us"
-        [transport.tcp]
-        [agent.rcp]
-        alpha = 0.0
-        beta = 0.0
-        initial_rate = 0.5
+    let other = r#"
         [[traffic]]
         name = "other"
         arrivals.at-once.jitter = "0s"
         matrix.pairs = [[2, 3]]
         sizes.fixed = "14600B"
-        [[traffic]]
-        name = "flow"
-        transport = "rcp"
-        arrivals.at-once.jitter = "0s"
-        matrix.pairs = [[1, 0]]
-        sizes.fixed = "14600B"
-        "#);
-    let expected = 4 * (75 * US + 320_000) + 9 * 2 * PACKET + 2 * PACKET + 150 * US;
-    assert_eq!(run.flow_of("flow", "fct_ps"), expected);
+    "#;
+    let run = run(&format!("transport = \"tcp\"\n{HALF_OF_THE_LINE}{other}{FLOW}"));
+    assert_eq!(run.flow_of("flow", "fct_ps"), FLOW_TAKES);
 }
 
 /// A hundredth of the line: packets are 1.2 ms apart. The answer to each, after 4 * 75 us + 2 (12 us + 320 ns), and that to the

@@ -130,8 +130,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         self.events = self.sum(|part| part.events);
         let goes_on = self.sum(|part| part.flows_done) != goal;
         for part in &mut self.parts {
-            // What is still on its wire would come too late after the next window, and so would what ports decide when observers
-            // are shown the points until its end.
+            // A packet that is still on its wire would be handed over too late after the next window, and so would one that a
+            // port sends when observers are shown the points until its end.
             if goes_on && (part.net.after.leaving.keeps() || part.net.after.watch.is_on()) {
                 part.settle_boundary(end);
             }
