@@ -311,7 +311,7 @@ def interchange(ground: Ground, folder: Path) -> None:
     for words, name in ((IMPORT, "new.toml"), (EXPORT, "new.txt")):
         for _ in range(ground.chance.randint(1, ground.kills)):
             # The moment in which something is written.
-            ground.kill(ground.begin(folder, words), lambda: any(folder.glob(".flowyard-*/*")))
+            ground.kill(ground.begin(folder, words), lambda: begun(folder))
             if (folder / name).exists():
                 assert _hash(folder / name) == _hash(home / name), name
                 (folder / name).unlink()
@@ -319,6 +319,14 @@ def interchange(ground: Ground, folder: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert _hash(folder / name) == _hash(home / name), name
     assert _names(folder) == {"new.toml", "new.txt"}
+
+
+def begun(folder: Path) -> bool:
+    """Whether something is written beside its place; it may be gone before it is looked into."""
+    try:
+        return any(folder.glob(".flowyard-*/*"))
+    except FileNotFoundError:
+        return False
 
 
 def full(ground: Ground, folder: Path) -> None:
