@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// So many places are guessed that may have been meant.
+pub const GUESSES: usize = 4;
+
 /// Words of the field, and the names that members and keys have here. A word may have several: the one counts that is
 /// known where it stands.
 const SYNONYMS: &[(&[&str], &str)] = &[

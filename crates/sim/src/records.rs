@@ -260,6 +260,7 @@ define! {
         hops "u32" "" "Links that it has crossed."
         marked "bool" "" "Whether a port has marked it until then."
         trimmed "bool" "" "Whether its payload has been cut off until then."
+        queue_bytes "u64" "bytes" "Bytes in the port after it, the packet on the wire included, where the port has decided on the packet: it is enqueued, dropped by the port, trimmed, marked or returned. A packet that is dropped or returned does not count, nor does one that is trimmed before it is enqueued. Absent elsewhere, also of started, which a port may compute ahead of time."
         value "f64" "" "Of window bytes, of rate bit/s, of paused the classes that stand still from then on, as a sum of powers of two (class 0: 1), of timer its kind, a number of the transport's own. Otherwise absent."
     }
 

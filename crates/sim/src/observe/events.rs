@@ -225,7 +225,10 @@ struct Row {
 mod has {
     pub const PACKET: u8 = 1;
     pub const FORWARD: u8 = 2;
+    /// [`Row::value`] is that of the column `value`.
     pub const VALUE: u8 = 4;
+    /// It is the bytes in a port.
+    pub const QUEUE: u8 = 8;
 }
 
 impl Recorder {
@@ -320,7 +323,8 @@ fn row(at: Time, point: &Point) -> Row {
     let of = |conn: ConnAt| Row { flow: conn.first, subflow: conn.subflow, ..empty };
     let valued = |row: Row, value: f64| Row { value, has: has::VALUE, ..row };
     match *point {
-        Point::Packet(_, PacketAt { packet, conn, .. }) => Row {
+        Point::Packet(_, PacketAt { packet, conn, queue, .. }) => Row {
+            value: queue.map_or(0.0, |bytes| bytes as f64),
             made: packet.created_at,
             seq: packet.header.seq,
             number: packet.header.number,
@@ -328,7 +332,9 @@ fn row(at: Time, point: &Point) -> Row {
             payload: packet.header.len,
             flags: packet.flags,
             hops: packet.hops,
-            has: has::PACKET | if packet.dst == conn.dst { has::FORWARD } else { 0 },
+            has: has::PACKET
+                | if packet.dst == conn.dst { has::FORWARD } else { 0 }
+                | if queue.is_some() { has::QUEUE } else { 0 },
             ..of(conn)
         },
         Point::Pause { classes, .. } => valued(empty, f64::from(classes)),
@@ -407,6 +413,7 @@ fn table(rows: &[Row]) -> Table {
             some(&events::hops, u32s(|row| u32::from(row.hops)), &is_packet),
             some(&events::marked, bools(|row| row.flags & flag::CE != 0), &is_packet),
             some(&events::trimmed, bools(|row| row.flags & flag::TRIMMED != 0), &is_packet),
+            some(&events::queue_bytes, u64s(|row| row.value as u64), &|row| row.has & has::QUEUE != 0),
             some(&events::value, Values::F64(rows.iter().map(|row| row.value).collect()), &|row| {
                 row.has & has::VALUE != 0
             }),

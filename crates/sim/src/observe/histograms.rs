@@ -220,7 +220,7 @@ mod tests {
         let mut arrive = |hops, flags, is_last| {
             let packet = Packet { wire_at: Time::from_us(17), hops, flags, ..made };
             let conn = ConnAt::of(&host.conns, ConnId(0));
-            let arrival = PacketAt { link: LinkId(0), packet, conn, is_last };
+            let arrival = PacketAt { link: LinkId(0), packet, conn, queue: None, is_last };
             found.see(Time::from_us(40), &Point::Packet(Step::Arrived, arrival));
         };
         arrive(2, 0, false);

@@ -8,8 +8,7 @@ use std::iter::zip;
 use serde_json::Value;
 
 use super::schema::{choice, present};
-use super::walk::GUESSES;
-use crate::nearest::{closest, did_you_mean, means};
+use crate::nearest::{GUESSES, closest, did_you_mean, means};
 use crate::problem::{Problem, join, steps};
 
 /// So many problems get a guess: as many as are printed.

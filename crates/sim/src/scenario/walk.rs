@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::bounds::{bounds, plain, quantity};
 use super::elsewhere;
 use super::schema::{Choice, choice, present, resolve};
-use crate::nearest::{closest, did_you_mean, means};
+use crate::nearest::{GUESSES, closest, did_you_mean, means};
 use crate::problem::{PROBLEMS_MAX, Problem, join, list, show, steps};
 use crate::topology::names::Names;
 use crate::traffic::hosts::Host;
@@ -34,9 +34,6 @@ pub(super) fn number_hosts(schema: &Value, document: &mut Value, names: &Names) 
     walk.value(schema, document);
     walk.problems
 }
-
-/// So many places are guessed that may have been meant.
-pub(super) const GUESSES: usize = 4;
 
 struct Walk<'a> {
     root: &'a Value,

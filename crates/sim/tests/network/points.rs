@@ -38,12 +38,13 @@ impl Observer for Log {
             return;
         }
         let line = match *point {
-            Point::Packet(step, PacketAt { link, packet, conn, is_last }) => {
+            Point::Packet(step, PacketAt { link, packet, conn, queue, is_last }) => {
                 let last = if is_last { ", the last" } else { "" };
+                let there = queue.map_or(String::new(), |bytes| format!(" {bytes} B there,"));
                 let size = packet.size;
                 let kind = if packet.dst == conn.dst { "packet" } else { "answer" };
                 let (flow, number) = (conn.flow, packet.header.number);
-                format!("{step:?}: {kind} {number} of flow {flow}, {size} B, link {link}{last}")
+                format!("{step:?}: {kind} {number} of flow {flow}, {size} B,{there} link {link}{last}")
             }
             Point::Timer { host, end, kind } => match end {
                 End::Sender(conn) => format!("Timer {kind} of flow {}'s sender at host {host}", conn.flow),
@@ -105,22 +106,22 @@ fn slow_line(bytes: u64) -> String {
 fn two_packets_wait_for_each_other() {
     let expected = lines(&[
         (0.0, "Made: packet 0 of flow 0, 1500 B, link 0"),
-        (0.0, "Enqueued: packet 0 of flow 0, 1500 B, link 0"),
+        (0.0, "Enqueued: packet 0 of flow 0, 1500 B, 1500 B there, link 0"),
         (0.0, "Started: packet 0 of flow 0, 1500 B, link 0"),
         (1.2, "Made: packet 1 of flow 0, 1500 B, link 0"),
-        (1.2, "Enqueued: packet 1 of flow 0, 1500 B, link 0"),
+        (1.2, "Enqueued: packet 1 of flow 0, 1500 B, 1500 B there, link 0"),
         (1.2, "Started: packet 1 of flow 0, 1500 B, link 0"),
         (2.2, "Arrived: packet 0 of flow 0, 1500 B, link 0"),
-        (2.2, "Enqueued: packet 0 of flow 0, 1500 B, link 2"),
+        (2.2, "Enqueued: packet 0 of flow 0, 1500 B, 1500 B there, link 2"),
         (2.2, "Started: packet 0 of flow 0, 1500 B, link 2"),
         (3.4, "Arrived: packet 1 of flow 0, 1500 B, link 0"),
-        (3.4, "Enqueued: packet 1 of flow 0, 1500 B, link 2"),
+        (3.4, "Enqueued: packet 1 of flow 0, 1500 B, 1500 B there, link 2"),
         (3.4, "Started: packet 1 of flow 0, 1500 B, link 2"),
         (4.4, "Arrived: packet 0 of flow 0, 1500 B, link 2"),
-        (4.4, "Enqueued: packet 0 of flow 0, 1500 B, link 4"),
+        (4.4, "Enqueued: packet 0 of flow 0, 1500 B, 1500 B there, link 4"),
         (4.4, "Started: packet 0 of flow 0, 1500 B, link 4"),
         (5.6, "Arrived: packet 1 of flow 0, 1500 B, link 2"),
-        (5.6, "Enqueued: packet 1 of flow 0, 1500 B, link 4"),
+        (5.6, "Enqueued: packet 1 of flow 0, 1500 B, 3000 B there, link 4"),
         (16.4, "Started: packet 1 of flow 0, 1500 B, link 4"),
         (17.4, "Arrived: packet 0 of flow 0, 1500 B, link 4, the last"),
         (29.4, "Arrived: packet 1 of flow 0, 1500 B, link 4, the last"),
@@ -160,8 +161,8 @@ fn a_packet_that_finds_no_room_is_dropped_because_of_that() {
     let text =
         format!("transport = \"datagram\"\nqueue.drop-tail.limit.packets = 2\n{}", slow_line(4 * 1472));
     let expected = lines(&[
-        (6.8, "Dropped(Full): packet 2 of flow 0, 1500 B, link 4"),
-        (8.0, "Dropped(Full): packet 3 of flow 0, 1500 B, link 4"),
+        (6.8, "Dropped(Full): packet 2 of flow 0, 1500 B, 3000 B there, link 4"),
+        (8.0, "Dropped(Full): packet 3 of flow 0, 1500 B, 3000 B there, link 4"),
     ]);
     assert_eq!(in_all_modes(&text, Points::DROPPED), expected);
     // One that is dropped has not joined the port.
@@ -184,9 +185,12 @@ fn a_packet_is_trimmed() {
             .find(|(_, line)| line.starts_with(what) && line.contains(&packet) && line.ends_with("link 4"))
     };
     let (at, trimmed) = of(2, "Trimmed").expect("it is trimmed");
-    assert_eq!(trimmed, "Trimmed: packet 2 of flow 0, 64 B, link 4");
+    assert_eq!(trimmed, "Trimmed: packet 2 of flow 0, 64 B, 3000 B there, link 4");
     let (joined_at, joined) = of(2, "Enqueued").expect("it is kept");
-    assert_eq!((joined_at, joined.as_str()), (at, "Enqueued: packet 2 of flow 0, 64 B, link 4"));
+    assert_eq!(
+        (joined_at, joined.as_str()),
+        (at, "Enqueued: packet 2 of flow 0, 64 B, 3064 B there, link 4")
+    );
     let place = |what: &str| shown.iter().position(|(_, line)| line == what).expect("it is shown");
     assert!(place(trimmed) < place(joined));
     // Both packets of data are before it on the wire or behind its header.
@@ -204,8 +208,8 @@ fn a_packet_is_marked() {
     assert_eq!(Some(marks.len() as u64), outcome.summary.counters.marks);
     assert_eq!(in_all_modes(&text, Points::MARKED), marks);
     let expected = lines(&[
-        (5.6, "Marked: packet 1 of flow 0, 1500 B, link 4"),
-        (6.8, "Marked: packet 2 of flow 0, 1500 B, link 4"),
+        (5.6, "Marked: packet 1 of flow 0, 1500 B, 3000 B there, link 4"),
+        (6.8, "Marked: packet 2 of flow 0, 1500 B, 4500 B there, link 4"),
     ]);
     assert_eq!(marks, expected);
 }

@@ -14,7 +14,7 @@ use crate::engine::data::flow_control::FlowControl;
 use crate::engine::data::gate::class_of;
 use crate::engine::data::packet::{Packet, flag};
 pub use crate::engine::data::points::DropReason;
-use crate::engine::data::points::{Point, Step};
+use crate::engine::data::points::{ConnAt, PacketAt, Point, Step};
 use crate::engine::data::port::{Losses, Port};
 use crate::engine::data::rules::Rules;
 use crate::ids::{LinkId, PacketId};
@@ -140,7 +140,7 @@ impl PortContext<'_> {
             packet = packet.and_then(|packet| self.after.leaving.begin(self.link, packet));
         }
         if let Some(OnWire { event, .. }) = packet {
-            hand_over(self.arena, self.after, self.port.remote, event);
+            to_other_part(self.arena, self.after, self.port.remote, event);
         }
     }
 
@@ -236,7 +236,7 @@ impl PortContext<'_> {
 }
 
 /// A packet goes to another part of the run, with its arrival; `remote`: see [`Port::remote`].
-pub(crate) fn hand_over(arena: &mut Arena, after: &mut Deferred, remote: u8, event: Event) {
+pub(crate) fn to_other_part(arena: &mut Arena, after: &mut Deferred, remote: u8, event: Event) {
     let (id, outbox) = (PacketId(event.a), after.out.fill(usize::from(remote - 1)));
     if arena.has_records() {
         outbox.records.push(*arena.record(id));
@@ -267,8 +267,10 @@ impl PortContext<'_> {
     /// Notes the step of a packet, for which an observer asks.
     #[cold]
     fn show(&mut self, step: Step, packet: &Packet) {
-        let place = self.place();
-        self.after.watch.step(place, step, self.link, packet, self.conns);
+        let (place, link) = (self.place(), self.link);
+        let queue = step.is_decision().then_some(self.port.bytes);
+        let conn = ConnAt::of(self.conns, packet.conn);
+        self.after.watch.step(place, step, PacketAt { link, packet: *packet, conn, queue, is_last: false });
     }
 
     /// A packet leaves the port for good, and is not on its wire.

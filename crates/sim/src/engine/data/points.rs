@@ -83,6 +83,9 @@ pub struct PacketAt {
     /// The packet as it is from then on.
     pub packet: Packet,
     pub conn: ConnAt,
+    /// Bytes in the port after the step, the packet on its wire included, where the port has decided on the packet: it
+    /// accepts, drops, trims, marks or returns it. Not of a start on the wire, which a port may compute ahead of time.
+    pub queue: Option<u64>,
     /// Whether it has arrived at the host that it is for.
     pub is_last: bool,
 }
@@ -164,6 +167,11 @@ impl Points {
 }
 
 impl Step {
+    /// Whether a port decides on the packet by it, and knows its bytes.
+    pub const fn is_decision(self) -> bool {
+        !matches!(self, Step::Made | Step::Started | Step::Arrived)
+    }
+
     const fn kind(self) -> Points {
         match self {
             Step::Made => Points::MADE,
@@ -358,10 +366,9 @@ impl Watch {
         self.asked.has(step.kind()) && self.links[link.index()] && follows()
     }
 
-    /// Notes the step of a packet at a link, for which an observer asks.
-    pub fn step(&mut self, place: u128, step: Step, link: LinkId, packet: &Packet, conns: &[Conn]) {
-        let conn = ConnAt::of(conns, packet.conn);
-        self.note(place, Point::Packet(step, PacketAt { link, packet: *packet, conn, is_last: false }));
+    /// Notes the step of a packet, for which an observer asks.
+    pub fn step(&mut self, place: u128, step: Step, packet: PacketAt) {
+        self.note(place, Point::Packet(step, packet));
     }
 
     /// Keeps what a sender's pace is now; returns what it was.

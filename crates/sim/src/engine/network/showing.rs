@@ -8,7 +8,7 @@ use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
 use crate::engine::data::arena::Arena;
 use crate::engine::data::packet::Packet;
-use crate::engine::data::points::{ConnAt, PacketAt, Point, Step};
+use crate::engine::data::points::{ConnAt, PacketAt, Step};
 use crate::ids::{FlowId, LinkId, PacketId};
 use crate::units::Time;
 
@@ -58,8 +58,10 @@ impl<M: Members> Network<'_, M> {
         if !self.after.watch.asks(step, link, packet.conn) {
             return;
         }
+        let conn = ConnAt::of(&self.conns, packet.conn);
+        let at = PacketAt { link, packet: *packet, conn, queue: None, is_last: false };
         let place = self.event_place();
-        self.after.watch.step(place, step, link, packet, &self.conns);
+        self.after.watch.step(place, step, at);
     }
 
     /// A packet comes out of a link, for observers.
@@ -76,9 +78,9 @@ impl<M: Members> Network<'_, M> {
         let mut packet = self.arena[id];
         packet.hops = packet.hops.wrapping_add(1);
         let is_last = packet.dst == self.ends[link.index()];
-        let at = PacketAt { link, packet, conn: ConnAt::of(&self.conns, packet.conn), is_last };
+        let conn = ConnAt::of(&self.conns, packet.conn);
         let place = self.event_place();
-        self.after.watch.note(place, Point::Packet(Step::Arrived, at));
+        self.after.watch.step(place, Step::Arrived, PacketAt { link, packet, conn, queue: None, is_last });
     }
 
     /// All ports that decide in retrospect come to that time.

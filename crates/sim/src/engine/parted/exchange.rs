@@ -22,14 +22,14 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
                 part.net.calendar.push(event);
             }
             for to in self.parts[from].net.after.out.filled() {
-                self.hand_over(from, to);
+                self.hand_outbox(from, to);
             }
         }
         self.close();
     }
 
     /// One part hands over what it has for another.
-    fn hand_over(&mut self, from: usize, to: usize) {
+    fn hand_outbox(&mut self, from: usize, to: usize) {
         let mut outbox = self.parts[from].net.after.out.take(to);
         let part = &mut self.parts[to];
         if !outbox.credits.is_empty() {

@@ -5,7 +5,7 @@
 //! until its transmission has ended; so does word to a trigger, and a connection that opens. A run that is not parted has one part, and nothing abroad.
 
 use super::stretch::Stretch;
-use crate::engine::contract::discipline::hand_over;
+use crate::engine::contract::discipline::to_other_part;
 use crate::engine::contract::members::Members;
 use crate::engine::data::boundary::{Outboxes, Partition};
 use crate::engine::data::conn::Conn;
@@ -178,7 +178,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         let Network { arena, after, egress, .. } = &mut self.net;
         for &link in &self.boundary_links {
             if let Some(packet) = after.leaving.take(link, by) {
-                hand_over(arena, after, egress[link.index()].port.remote, packet.event);
+                to_other_part(arena, after, egress[link.index()].port.remote, packet.event);
             }
         }
     }

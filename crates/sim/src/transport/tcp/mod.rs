@@ -3,7 +3,7 @@
 //! A source (`transport/source.rs`) gives the bytes to send, `sender` and `receiver` move them reliably (handshake,
 //! acknowledgements, retransmission, timers), `congestion` limits the bytes in flight, `reduction` spreads a reduction over
 //! a round trip, `slow_start` ends slow start early, `ecn` carries marks back, `blocks` the ranges that have arrived,
-//! `quick_acks` says which acknowledgements are not delayed. `settings` has the fields, `preset` their values by preset.
+//! `quick_acks` says which acknowledgements are not delayed. `settings` has the fields, `defaults` their values by preset.
 //!
 //! Sources: RFC 5681 (congestion control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042 (limited transmit), RFC 3168
 //! (ECN), RFC 8257 (DCTCP), RFC 9438 (CUBIC), RFC 9937 (proportional rate reduction), RFC 2018, RFC 2883 and RFC 6675
@@ -13,6 +13,7 @@ mod advice;
 mod blocks;
 mod choices;
 pub mod congestion;
+mod defaults;
 pub mod ecn;
 mod preset;
 mod quick_acks;

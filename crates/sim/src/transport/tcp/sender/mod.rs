@@ -4,6 +4,7 @@
 //! tail loss probes, `undo` takes needless reductions back, `timers` has the timers.
 
 mod acks;
+mod delivered;
 mod probe;
 mod rack;
 mod scoreboard;

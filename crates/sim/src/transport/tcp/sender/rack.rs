@@ -4,7 +4,7 @@
 //! do so. The window is none while no reordering has been seen and three segments are SACKed or the sender repairs losses,
 //! else a quarter of the least round trip, more after needless retransmissions (DSACK), at most a smoothed round trip.
 
-use super::scoreboard::{Delivered, Latest};
+use super::delivered::{Delivered, Latest};
 use crate::units::Time;
 
 /// Recoveries for which the window stays larger (RFC 8985, 6.2, step 4: RACK.reo_wnd_persist).

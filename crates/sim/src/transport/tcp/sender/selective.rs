@@ -7,8 +7,9 @@
 //! lost, are left out, as in Linux.
 
 use super::probe::Probe;
+use super::delivered::Delivered;
 use super::rack::Rack;
-use super::scoreboard::{Delivered, Scoreboard};
+use super::scoreboard::Scoreboard;
 use super::undo::Undo;
 use super::{Choice, Sender};
 use crate::engine::contract::host::Host;
