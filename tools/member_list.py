@@ -95,6 +95,13 @@ TRANSPORTS = [
         "ms, in time; under DCTCP shares are alike, and it ends after {1[end]:.0f} ms.",
     ),
     transport(
+        "l2dct",
+        Completions("answers"),
+        {"L2DCT": {}, "DCTCP": {"transport.tcp.congestion": "dctcp"}},
+        "The example under L2DCT and DCTCP. The last answer takes {0[max]:.2f} ms under L2DCT and {1[max]:.2f} ms under "
+        "DCTCP.",
+    ),
+    transport(
         "cubic",
         Windows("long", "50ms", since=1),
         {"CUBIC": {}, "NewReno": {"transport.tcp.congestion": "newreno"}},
@@ -363,6 +370,16 @@ QUEUES = [
             legend="center right" if name == "red" else "upper right",
         )
         for name, label in {"codel": "CoDel", "red": "RED", "pie": "PIE"}.items()
+    ),
+    queue(
+        "phantom",
+        Queue(BOTTLENECK, "100us", since=10),
+        {
+            "phantom queue": {},
+            "threshold of 65 packets": {"queue": {"ecn": {"threshold": {"packets": 65}}}},
+        },
+        "After 10 ms the port has {0[mean]:.1f} packets on average under the phantom queue and {1[mean]:.1f} under a "
+        "threshold of 65 packets; the last flow takes {0[fct_max]:.1f} and {1[fct_max]:.1f} ms.",
     ),
     queue(
         "daq",

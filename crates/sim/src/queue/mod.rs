@@ -92,6 +92,7 @@ queues! {
     daq::DaqPort = "daq",
     python::PythonQueue = "python",
     trimming::Trimming = "trimming",
+    phantom::Phantom = "phantom",
 }
 
 /// Properties of a queue's configuration for the check and the engine.

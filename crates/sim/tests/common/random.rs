@@ -99,6 +99,12 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             )
         },
     );
+    let phantom = (1u32..101, 0u32..20_000, 2u32..60).prop_map(|(drain, threshold, limit)| {
+        format!(
+            "[queue.phantom]\ndrain = {}\nthreshold = \"{threshold}B\"\nlimit = {{ packets = {limit} }}",
+            f64::from(drain) / 100.0
+        )
+    });
     // Never headers first: with headers enough, that rightly starves all data.
     let ndp_port = (1u32..10, 1u32..40, any::<bool>(), any::<bool>(), 1u32..12, any::<bool>()).prop_map(
         |(data, headers, coin, wire, ratio, returns)| {
@@ -121,7 +127,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         },
     );
     // What ECN touches, without the fields that are tried above.
-    let marked = (0u32..3, 0u32..3, 1u32..12, 1u32..4, flag(), flag()).prop_map(
+    let marked = (0u32..4, 0u32..3, 1u32..12, 1u32..4, flag(), flag()).prop_map(
         |(control, echo, window, delayed, all, repeats)| {
             let echo = ["exact", "exact-at-once", "each-segment"][echo as usize];
             let reduce = if all { "all" } else { "marked" };
@@ -129,7 +135,8 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             let congestion = match control {
                 0 => "\"newreno\"\necn = true".to_string(),
                 1 => format!("{{ dctcp = {dctcp} }}"),
-                _ => format!("{{ d2tcp = {{ dctcp = {dctcp} }} }}"),
+                2 => format!("{{ d2tcp = {{ dctcp = {dctcp} }} }}"),
+                _ => format!("{{ l2dct = {{ dctcp = {dctcp}, full_weight_size = \"5KB\", least_weight_size = \"30KB\" }} }}"),
             };
             format!(
                 "[transport.tcp]\ncongestion = {congestion}\ninitial_window = {window}\ndelayed_ack = {delayed}\n\
@@ -326,7 +333,15 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             f64::from(beta) / 10.0
         )
     });
-    let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn.clone(), codel, red, pie];
+    let fifo = prop_oneof![
+        Just("[queue.infinite]".to_string()),
+        drop_tail,
+        ecn.clone(),
+        codel,
+        red,
+        pie,
+        phantom.clone()
+    ];
     let uet = (0usize..5, 0usize..5, 0u32..8, flag(), 4u32..60, flag(), 1u32..30_000).prop_map(
         |(control, entropy, values, trimming, limit, sleek, ack)| {
             let sleek = if sleek && !trimming && control < 2 { "sleek = {}" } else { "" };
@@ -348,7 +363,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         (rcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (pdq, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (racs, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
-        (marked, ecn).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (marked, prop_oneof![ecn, phantom]).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (mptcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (parallel, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (tcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),

@@ -116,9 +116,12 @@ impl Calendar {
         } else if ahead == 0 {
             // Into its place among those that are still to come.
             let entry = Entry::new(&event, self.shift);
-            let is_later = |other: &&Entry| self.ties.is_later(other, &entry, self.open, self.shift);
-            let place =
-                self.today.len() - self.today[self.cursor..].iter().rev().take_while(is_later).count();
+            let mut place = self.today.len();
+            while place > self.cursor
+                && self.ties.is_later(&self.today[place - 1], &entry, self.open, self.shift)
+            {
+                place -= 1;
+            }
             self.today.insert(place, entry);
             self.hints.insert(place, UNSEEN);
         } else {

@@ -207,6 +207,7 @@ impl Sender {
     }
 
     /// The sender's records of ACKs and NACKs for later decisions.
+    #[inline]
     fn note_answer(&mut self, number: u32, ack: bool, config: &Ndp) {
         self.answers += 1;
         self.unheard = self.unheard.saturating_sub(1);

@@ -65,6 +65,7 @@ controls! {
     new_reno::NewReno = "newreno",
     dctcp::Dctcp = "dctcp",
     d2tcp::D2tcp = "d2tcp",
+    l2dct::L2dct = "l2dct" apart,
     cubic::Cubic = "cubic" apart,
     swift::Swift = "swift" apart,
     python::PythonControl = "python",
