@@ -149,6 +149,7 @@ __all__ = [
     "Irn",
     "Join",
     "Kind",
+    "L2dct",
     "Last",
     "LastIdle",
     "Late",
@@ -212,6 +213,7 @@ __all__ = [
     "Permuted",
     "Pfabric",
     "PfabricPort",
+    "Phantom",
     "Phost",
     "Pie",
     "Placement",
@@ -1860,6 +1862,32 @@ class D2tcp(Model):
     late_exponent: float = 1.0
     """Exponent after the deadline: 1 is that of a flow without a deadline, 2 that of a flow with a near
     one. At most 100.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class L2dct(Model):
+    """L2DCT: DCTCP with growth and reduction by the bytes that a flow has sent (Munir et al. 2013)."""
+
+    _tag = "l2dct"
+
+    dctcp: Dctcp = Dctcp()
+    """Settings in common with DCTCP."""
+
+    max_weight: float = 2.5
+    """Weight of a flow that has sent little (PIAS-NS2: 2.5). At least 0.001, at most 100."""
+
+    min_weight: float = 0.125
+    """Weight of a flow that has sent much (PIAS-NS2: 0.125). At least 0.001, at most 100."""
+
+    full_weight_size: str = "200KiB"
+    """Bytes up to which a flow has the largest weight (PIAS-NS2: 200 KiB). Of a connection that carries
+    several flows, bytes of the connection. A size, such as "64KiB", at most 1000GB.
+    """
+
+    least_weight_size: str = "1MiB"
+    """Bytes from which on it has the smallest one (PIAS-NS2: 1 MiB). A size, such as "64KiB", at most
+    1000GB.
     """
 
 
@@ -4042,6 +4070,30 @@ class Trimming(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Phantom(Model):
+    """Drop-tail with the marks of a phantom queue that drains below the link's rate (HULL)."""
+
+    _tag = "phantom"
+
+    limit: Limit = LimitPackets(200)
+    """Limit of the real queue."""
+
+    limit_counts_wire: bool = True
+    """Whether the packet on the wire counts towards the limit."""
+
+    drain: float = 0.95
+    """Share of the link's rate at which the phantom queue drains (HULL: 0.95; from memory of the paper).
+    At least 0.01, at most 1.
+    """
+
+    threshold: str | Literal["derived"] = "derived"
+    """Mark above this many bytes in the phantom queue, the packet that leaves included. "derived": 1 KB up
+    to 1 Gbps, 3 KB, two packets, from 10 Gbps on (HULL, from memory of the paper), in between in
+    proportion. A size, such as "64KiB", at most 1GB.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dynamic(Model):
     """Dynamic thresholds (Choudhury and Hahne 1998): a queue that would be longer than `alpha` times the
     free bytes of its switch drops the packet. The limit of `queue` stays in force.
@@ -5599,10 +5651,11 @@ Congestion = (
     | NewReno
     | Dctcp
     | D2tcp
+    | L2dct
     | Cubic
     | Swift
     | PythonControl
-    | Literal["reno", "newreno", "dctcp", "d2tcp", "cubic", "swift"]
+    | Literal["reno", "newreno", "dctcp", "d2tcp", "l2dct", "cubic", "swift"]
 )
 
 # The window after recovery (RFC 6582, 3.2, step 3).
@@ -5771,6 +5824,7 @@ Queue = (
     | DaqPort
     | PythonQueue
     | Trimming
+    | Phantom
     | Literal[
         "infinite",
         "drop-tail",
@@ -5784,6 +5838,7 @@ Queue = (
         "pie",
         "daq",
         "trimming",
+        "phantom",
     ]
 )
 

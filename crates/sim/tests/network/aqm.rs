@@ -151,6 +151,41 @@ fn codel_holds_the_standing_queue_of_tcp_near_its_target() {
     assert!(full > 6.0, "{full} ms");
 }
 
+/// HULL gives some 10 % of the bandwidth up for short queues (NSDI 2012): long flows of DCTCP, two or eight, over a phantom
+/// queue that drains at 95 % of 10 Gbps use between 80 and 95 % of the link, and on average fewer than two packets wait
+/// for the one on the wire; from 20 to 60 ms.
+#[test]
+fn a_phantom_queue_trades_a_little_bandwidth_for_an_empty_port() {
+    for flows in [2, 8] {
+        let until = |tens: u64| {
+            let run = run(&format!(
+                r#"
+                transport.tcp = {{ congestion = "dctcp", preset = "datacentre" }}
+                queue.phantom = {{ drain = 0.95, threshold = "3KB" }}
+                topology.single-switch = {{ hosts = {}, rate = "10Gbps", delay = "5us" }}
+                [[traffic]]
+                name = "long"
+                arrivals.at-once = {{}}
+                matrix.incast = {{ senders = {flows}, receiver = 0 }}
+                sizes.fixed = "1GB"
+                [run]
+                until = "{}ms"
+                "#,
+                flows + 1,
+                tens * 10
+            ));
+            let stays = run.queue_mean("switch", "host 0") * tens as f64;
+            (stays, run.link("switch", "host 0", "bytes") as f64)
+        };
+        let (early, late) = (until(2), until(6));
+        // The share of the 50 MB that the link could have carried, which is also that of a packet on the wire; of 1500 B each.
+        let used = (late.1 - early.1) / 50e6;
+        let packets = (late.0 - early.0) / 4.0 / 1500.0 - used;
+        assert!((0.80..=0.95).contains(&used), "{flows} flows use {used}");
+        assert!(packets < 2.0, "{flows} flows: {packets} packets");
+    }
+}
+
 /// RED with the queue itself as its average, which marks.
 fn red(rest: &str) -> String {
     format!("red = {{ weight = 1, ecn = true, hard_drop = false, limit.packets = 1000, {rest} }}")
