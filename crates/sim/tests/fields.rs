@@ -294,6 +294,7 @@ const UNREAD: &[&str] = &[
     "max-min.offered",
     "mptcp.tcp.dsack",
     "mptcp.tcp.duplicates",
+    "mptcp.tcp.ecn",
     "mptcp.tcp.ecn_retransmissions",
     "mptcp.tcp.limited_transmit",
     "mptcp.tcp.rack",

@@ -39,3 +39,4 @@ mod two_flows;
 mod two_hosts;
 mod uet;
 mod windows;
+mod xmp;

@@ -31,9 +31,16 @@ pub struct Path {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Terms {
     /// `cwnd / rtt`.
-    rate: f64,
+    pub(super) rate: f64,
     /// `cwnd / rtt^2`.
     steep: f64,
+}
+
+impl Terms {
+    /// The round-trip time in picoseconds, once it is known.
+    pub(super) fn round_trip(self) -> Option<f64> {
+        (self.steep > 0.0).then(|| self.rate / self.steep)
+    }
 }
 
 impl From<Path> for Terms {

@@ -1,7 +1,7 @@
 //! A flow carried by several TCP connections: shared parts of Multipath TCP and parallel TCP.
 //!
 //! A subflow is TCP's sender and receiver as they are, with its own sequence numbers, window and timers.
-//! `outgoing` maps data to subflows, `partition` chooses the data that each of them sends next, `lia` how
+//! `outgoing` maps data to subflows, `partition` chooses the data that each of them sends next, `lia` and `trash` how
 //! windows are coupled; the receiver records what has arrived in a ring or by `ranges`.
 //!
 //! A connection that carries nothing stands for the flow, or for the flows that share a kept one, each of
@@ -18,6 +18,7 @@ pub mod partition;
 pub mod ranges;
 mod run;
 pub mod settings;
+mod trash;
 
 use self::outgoing::Outgoing;
 pub use self::settings::{Coupling, Covers, Join, OverTcp, SUBFLOWS_MAX, Session, Subflows};

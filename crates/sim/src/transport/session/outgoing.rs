@@ -15,7 +15,7 @@ use super::mapping::Mapping;
 use super::partition::in_order::InOrder;
 use super::partition::{Model, Partition, Path, Split};
 use super::run::Run;
-use super::{Coupling, Session};
+use super::{Coupling, Session, trash};
 use crate::ids::ConnId;
 use crate::transport::reassembly::Record;
 use crate::transport::source::{Message, Next, Source};
@@ -319,7 +319,7 @@ impl<R: Record> Outgoing<R> {
         };
         let own = usize::from(own);
         match self.coupling {
-            Coupling::Lia => {
+            Coupling::Lia | Coupling::Trash => {
                 let path = lia::Path { window: sender.steady_window(), round_trip: Some(round_trip) };
                 self.terms[own] = path.into();
             }
@@ -446,10 +446,12 @@ impl<R: Record> Source for Share<'_, R> {
 impl<R: Record> Siblings for Share<'_, R> {
     /// Whole bytes; the rest of the last one counts the next time.
     fn increase(&mut self, window: &Window, acked: u64) -> Option<u64> {
-        if self.flow.coupling == Coupling::Uncoupled {
-            return None;
-        }
-        let grown = lia::increase(&self.flow.terms, window.cwnd, acked, window.mss);
+        let increase = match self.flow.coupling {
+            Coupling::Lia => lia::increase,
+            Coupling::Trash => trash::increase,
+            Coupling::Uncoupled => return None,
+        };
+        let grown = increase(&self.flow.terms, window.cwnd, acked, window.mss);
         let fraction = &mut self.flow.mappings[self.own as usize].fraction;
         let whole = (*fraction + grown) as u64;
         *fraction += grown - whole as f64;

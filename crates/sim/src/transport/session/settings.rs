@@ -95,6 +95,9 @@ pub enum Coupling {
     /// Together as the window of one TCP on the best path: the linked increases algorithm (RFC 6356).
     #[default]
     Lia,
+    /// Each by its share of the flow's rate, together by a segment a round trip: TraSh of XMP (Cao et al. 2013), for
+    /// `congestion = "bos"`.
+    Trash,
     /// Each as the window of a TCP on its own.
     Uncoupled,
 }

@@ -66,6 +66,7 @@ controls! {
     dctcp::Dctcp = "dctcp",
     d2tcp::D2tcp = "d2tcp",
     l2dct::L2dct = "l2dct" apart,
+    bos::Bos = "bos",
     cubic::Cubic = "cubic" apart,
     swift::Swift = "swift" apart,
     python::PythonControl = "python",
