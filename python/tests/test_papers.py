@@ -200,6 +200,12 @@ class TestNames:
         assert figure == claim
         assert {one.id for one in figure.claims} == {f"NDP-T1.{letter}" for letter in "abcdefg"}
 
+    def test_a_figure_comes_alone_though_another_checks_a_claim_of_its_name(self):
+        figures = {
+            name: [one.id for _, one in catalogue.select(name).figures] for name in ("SYN-F4", "SYN-F4.i")
+        }
+        assert figures == {"SYN-F4": ["SYN-F4"], "SYN-F4.i": ["SYN-F5"]}
+
     def test_a_claim_without_a_figure_is_known(self, monkeypatch):
         bare = replace(PAPERS["ALL"], figures=())
         monkeypatch.setattr(catalogue, "packaged", lambda: (bare,))

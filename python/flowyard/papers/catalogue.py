@@ -195,17 +195,20 @@ def _whole(name: str, papers: Sequence[Paper]) -> Selection:
 
 
 def _part(paper: Paper, wanted: str) -> Selection | None:
-    """The figures with that id, or that check a claim of that id (with or without its letter)."""
-    asked = [
-        claim
-        for claim in paper.register.claims.values()
-        if wanted in (claim.id.upper(), claim.id.upper().rpartition(".")[0])
-    ]
-    figures = [
-        figure
-        for figure in paper.figures
-        if wanted == figure.id.upper() or any(claim.id in figure.claims for claim in asked)
-    ]
+    """The figure with that id and its claims, or else the figures that check a claim of that id, with or without its letter.
+
+    A claim may be named after a figure that does not check it: who asks for that figure gets no other.
+    """
+    figures = [figure for figure in paper.figures if wanted == figure.id.upper()]
+    asked = []
+    if not figures:
+        asked = [
+            claim
+            for claim in paper.register.claims.values()
+            if wanted in (claim.id.upper(), claim.id.upper().rpartition(".")[0])
+        ]
+        names = {claim.id for claim in asked}
+        figures = [figure for figure in paper.figures if names & figure.claims.keys()]
     if not asked and not figures:
         return None
     names = {claim.id for claim in asked}.union(*(figure.claims for figure in figures))
