@@ -101,6 +101,7 @@ PAIRS = (
         {"transport": {"tcp": {**_TCP, "congestion": "dctcp"}}},
     ),
     _balancer("drill", 1.6),
+    _balancer("detail", 1.6),
     _balancer("adaptive", 1.6),
     _balancer("conga", 1.6, _LEAF_SPINE),
 )

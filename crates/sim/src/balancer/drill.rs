@@ -134,7 +134,7 @@ mod tests {
     }
 
     fn loads(waiting: &[u64]) -> Vec<PortLoad> {
-        let load = |&waiting: &u64| PortLoad { waiting, wire: 0, rate: Rate(1), paused: 0 };
+        let load = |&waiting: &u64| PortLoad { waiting, ahead: waiting, wire: 0, rate: Rate(1), paused: 0 };
         waiting.iter().map(load).collect()
     }
 

@@ -118,7 +118,7 @@ mod tests {
     /// The next hops of packets of those flows and sizes, a microsecond apart, to ports of those rates; the gap is 10 us.
     fn places(shares: Shares, rates: [u64; 3], packets: &[(u32, u32)]) -> Vec<u32> {
         let mut model = Model::of(&Flare { gap: Time::from_us(10), shares }, 1, 6, 1, 0);
-        let loads = rates.map(|rate| PortLoad { waiting: 0, wire: 0, rate: Rate(rate), paused: 0 });
+        let loads = rates.map(|rate| PortLoad { waiting: 0, ahead: 0, wire: 0, rate: Rate(rate), paused: 0 });
         let choose = |(number, (label, size)): (u64, &(u32, u32))| {
             let hop = Hop {
                 at: NodeId(0),

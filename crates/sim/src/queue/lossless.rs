@@ -409,6 +409,10 @@ impl Discipline for Model {
         Some(Queued { id, size })
     }
 
+    fn ahead(&self, class: u8) -> Option<u64> {
+        Some(self.queues[..=class_of(class)].iter().map(Waiting::bytes).sum())
+    }
+
     #[inline]
     fn is_empty(&self) -> bool {
         self.occupied == 0

@@ -70,6 +70,7 @@ macro_rules! queues {
                 fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued>;
                 fn timer(&mut self, cx: &mut PortContext);
                 fn scale(&mut self, share: f64);
+                fn ahead(&self, class: u8) -> Option<u64>;
                 #[inline(always)]
                 fn is_empty(&self) -> bool;
                 fn resident(&self, found: &mut dyn FnMut(PacketId));

@@ -228,6 +228,11 @@ impl Discipline for Model {
         Some(packet)
     }
 
+    fn ahead(&self, class: u8) -> Option<u64> {
+        let last = usize::from(class).min(self.classes.len() - 1);
+        Some(self.classes[..=last].iter().map(Waiting::bytes).sum())
+    }
+
     #[inline]
     fn is_empty(&self) -> bool {
         self.waiting == 0
@@ -268,5 +273,16 @@ mod tests {
         at.comes(&mut model, 0);
         assert_eq!(at.leaves(&mut model), Some(0));
         assert_eq!(model.wire_class, 0, "a packet that waited");
+    }
+
+    /// Packets of 100 B in class 0, 200 B in class 1 and 400 B in class 3, the last: a packet of a class waits for those of its own
+    /// class and of lower ones, one of too high a class as one of the last.
+    #[test]
+    fn bytes_that_leave_before_a_packet_of_a_class() {
+        let mut model = StrictPriority { classes: 4, ..StrictPriority::default() }.model(1500);
+        for (class, size) in [(0, 100), (1, 200), (3, 400)] {
+            model.classes[class].push(Queued { id: PacketId(0), size });
+        }
+        assert_eq!([0, 1, 2, 3, 7].map(|class| model.ahead(class)), [100, 300, 300, 700, 700].map(Some));
     }
 }

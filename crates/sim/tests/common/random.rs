@@ -423,6 +423,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         Just("\"weighted\""),
         Just("{ letflow = { gap = \"10us\" } }"),
         Just("\"drill\""),
+        Just("{ detail = { low = \"2KB\", high = \"9KB\" } }"),
         Just("{ flare = { gap = \"10us\" } }"),
         Just("{ presto = { cell = \"5KB\", weights = \"capacity\" } }"),
         Just("{ adaptive = { method = \"pause-queue-bandwidth\", granularity = \"flow\" } }"),

@@ -232,6 +232,7 @@ fn state_at_switches_is_the_same_in_parts() {
         ("{ mod-k = { by = \"lid\" } }", [TREE, LEAVES]),
         ("\"weighted\"", [TREE, BCUBE]),
         ("\"drill\"", [TREE, BCUBE]),
+        ("\"detail\"", [TREE, BCUBE]),
         (
             "{ adaptive = { method = \"queue-bandwidth\", gap = \"2us\", granularity = \"flow\" } }",
             [TREE, BCUBE],

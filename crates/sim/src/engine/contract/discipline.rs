@@ -61,6 +61,12 @@ pub trait Discipline {
         let _ = share;
     }
 
+    /// Bytes that wait and leave before a packet of that class that came now; none if it does not serve classes apart: all.
+    fn ahead(&self, class: u8) -> Option<u64> {
+        let _ = class;
+        None
+    }
+
     /// Whether no packet waits.
     fn is_empty(&self) -> bool;
 

@@ -61,6 +61,9 @@ pub struct Look<'a> {
 pub struct PortLoad {
     /// Bytes that wait, without the packet on the wire.
     pub waiting: u64,
+    /// Those of them that leave before a packet of the choosing packet's class would: of its class and of classes that are
+    /// served before it; all of them at a port without classes.
+    pub ahead: u64,
     /// Bytes of the packet on the wire, 0 if there is none.
     pub wire: u32,
     /// Present rate of the link.

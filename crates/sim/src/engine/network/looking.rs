@@ -2,6 +2,7 @@
 
 use super::Network;
 use super::egress::{Egress, PortQueue};
+use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
 use crate::engine::contract::path::{Choose, Hop, Look, PortLoad};
 use crate::engine::data::packet::Packet;
@@ -14,23 +15,24 @@ impl<M: Members> Network<'_, M> {
     pub(super) fn choose_by_load(&mut self, hop: Hop, id: PacketId, next_hops: &[LinkId]) -> LinkId {
         let mut loads = std::mem::take(&mut self.loads);
         loads.clear();
-        loads.extend(next_hops.iter().map(|&link| self.load(link)));
-        let Packet { balancer, size, .. } = self.arena[id];
+        let Packet { balancer, size, header, .. } = self.arena[id];
+        loads.extend(next_hops.iter().map(|&link| self.load(link, header.class)));
         let look = Look { size, loads: &loads };
         let choice = self.balancers[balancer as usize].choose_by_load(hop, self.now, look);
         self.loads = loads;
         next_hops[choice as usize]
     }
 
-    /// A port as of now. Bringing it up to date does exactly what its next event would have done.
-    fn load(&mut self, link: LinkId) -> PortLoad {
+    /// A port as of now, for a packet of that class. Bringing it up to date does exactly what its next event would have done.
+    fn load(&mut self, link: LinkId, class: u8) -> PortLoad {
         self.settle(link, self.now);
         let Egress { port, queue, .. } = &self.egress[link.index()];
-        let wire = match queue {
-            PortQueue::Committed(departures, _) => departures.wire_bytes(),
-            PortQueue::Serviced(_) => port.wire_bytes,
+        let (wire, ahead) = match queue {
+            PortQueue::Committed(departures, _) => (departures.wire_bytes(), None),
+            PortQueue::Serviced(queue) => (port.wire_bytes, queue.ahead(class)),
         };
-        PortLoad { waiting: port.bytes - u64::from(wire), wire, rate: port.rate, paused: port.paused }
+        let waiting = port.bytes - u64::from(wire);
+        PortLoad { waiting, ahead: ahead.unwrap_or(waiting), wire, rate: port.rate, paused: port.paused }
     }
 }
 
@@ -38,7 +40,7 @@ impl<M: Members> Network<'_, M> {
 #[cold]
 pub(super) fn idle<Q>(links: &[LinkId], egress: &[Egress<Q>]) -> Vec<PortLoad> {
     let rate = |link: &LinkId| egress[link.index()].port.rate;
-    links.iter().map(|link| PortLoad { waiting: 0, wire: 0, rate: rate(link), paused: 0 }).collect()
+    links.iter().map(|link| PortLoad { waiting: 0, ahead: 0, wire: 0, rate: rate(link), paused: 0 }).collect()
 }
 
 #[cfg(test)]
@@ -94,7 +96,8 @@ mod tests {
     /// committed, serves in retrospect, or has an event for each departure.
     #[test]
     fn a_balancer_is_shown_what_waits() {
-        let load = |waiting, wire| PortLoad { waiting, wire, rate: Rate(1_000_000_000), paused: 0 };
+        let load =
+            |waiting, wire| PortLoad { waiting, ahead: waiting, wire, rate: Rate(1_000_000_000), paused: 0 };
         let at = |ns: u64| Time(ns * 1000);
         let expected = [
             (at(2200), 1500, vec![load(0, 0), load(0, 0)]),
