@@ -54,6 +54,7 @@ __all__ = [
     "Counts",
     "Coupling",
     "Covers",
+    "CreditPort",
     "Cubic",
     "D2tcp",
     "D3Port",
@@ -95,6 +96,7 @@ __all__ = [
     "ExplicitSwitch",
     "Exponential",
     "ExponentialDeadlines",
+    "ExpressPass",
     "FacebookCache",
     "FacebookHadoop",
     "FacebookKeyValue",
@@ -2399,6 +2401,62 @@ class Phost(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExpressPass(Model):
+    """ExpressPass. The largest rate of credits is one in the time of a credit and its full packet on the
+    link of the host.
+    """
+
+    _tag = "expresspass"
+
+    mss: str = "1460B"
+    """Payload of a full packet (ns2-xpass: 1460 B). A size, such as "64KiB", at least 1B, at most 9000B."""
+
+    header_bytes: str = "78B"
+    """Bytes of a data packet on the wire beside its payload, Ethernet with preamble and gap included
+    (ns2-xpass: 78 B). A size, such as "64KiB", at least 1B, at most 1000B.
+    """
+
+    credit_bytes: str = "84B"
+    """Bytes on the wire of a credit, of another packet without payload, and of the shortest data packet
+    (ns2-xpass: 84 B). A size, such as "64KiB", at least 1B, at most 1000B.
+    """
+
+    initial_rate: float = 0.5
+    """alpha, the share of the largest rate at which credits begin (ns2-xpass: 0.5; paper, to be checked:
+    1/16). At least 0.0001, at most 1.0.
+    """
+
+    small_packets: int = 40
+    """Flows of fewer packets begin with a share of `initial_rate`: their packets over this number; 1: none
+    does (ns2-xpass: 40). At least 1, at most 1000000.
+    """
+
+    w_initial: float = 0.5
+    """w, the weight of the largest rate in an increase, at first (ns2-xpass: 0.5; paper, to be checked:
+    1/16). At least 0.0001, at most 0.5.
+    """
+
+    w_min: float = 0.01
+    """Least weight, which is halved with each decrease (ns2-xpass: 0.01). At least 0.0001, at most 0.5."""
+
+    target_loss: float = 0.125
+    """Share of lost credits that does not lower the rate of a flow near zero; that of others is less in
+    proportion to their rate (ns2-xpass: 0.125). At most 1.0.
+    """
+
+    jitter: float = 0.1
+    """Each gap between credits is longer or shorter by up to this share of it, at random (ns2-xpass: 0.1).
+    At most 0.9.
+    """
+
+    request_interval: str | Literal["derived"] = "derived"
+    """Time without a packet from the receiver after which a sender repeats its request, or its stop,
+    doubled each time, up to 64 times (ns2-xpass: 100 ms, in large networks 0.1 ms). "derived": ten of
+    the longest round trips, and at least 1 ms. A time, such as "10us", at least 1ns, at most 10s.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Mptcp(Model):
     """Multipath TCP: a flow over several TCP connections."""
 
@@ -4042,6 +4100,30 @@ class Trimming(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CreditPort(Model):
+    """A first-in first-out queue for data, and a short one for credits, which a token bucket lets go
+    before data.
+    """
+
+    _tag = "credit"
+
+    data_limit: Limit = LimitFullPackets(100)
+    """Limit of what waits and is no credit; the packet on the wire does not count (ns2-xpass: 100 full
+    packets).
+    """
+
+    credit_limit: int = 8
+    """Credits that wait at most; more are dropped, which is the signal that slows their receiver down
+    (paper, to be checked: 8; ns2-xpass: 10). At least 1, at most 1000000.
+    """
+
+    burst: int = 10
+    """Depth of the token bucket: credits that may go back to back after a pause (ns2-xpass: 10). 1: they
+    are never closer than at the metered rate. At least 1, at most 1000000.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dynamic(Model):
     """Dynamic thresholds (Choudhury and Hahne 1998): a queue that would be longer than `alpha` times the
     free bytes of its switch drops the packet. The limit of `queue` stays in force.
@@ -5503,6 +5585,7 @@ Transport = (
     | Pfabric
     | Homa
     | Phost
+    | ExpressPass
     | Mptcp
     | ParallelTcp
     | Dcqcn
@@ -5522,6 +5605,7 @@ Transport = (
         "pfabric",
         "homa",
         "phost",
+        "expresspass",
         "mptcp",
         "parallel-tcp",
         "dcqcn",
@@ -5771,6 +5855,7 @@ Queue = (
     | DaqPort
     | PythonQueue
     | Trimming
+    | CreditPort
     | Literal[
         "infinite",
         "drop-tail",
@@ -5784,6 +5869,7 @@ Queue = (
         "pie",
         "daq",
         "trimming",
+        "credit",
     ]
 )
 

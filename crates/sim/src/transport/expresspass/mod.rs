@@ -3,7 +3,7 @@
 //! Source: Cho, Jang and Han, "Credit-Scheduled Delay-Bounded Congestion Control for Datacenters", SIGCOMM 2017; rules and
 //! numbers after the authors' simulator, kaist-ina/ns2-xpass (`xpass`). `feedback` has the rate of credits, `sender` and
 //! `receiver` the ends of a flow; the meter is the queue "credit". Ours: the acknowledgement that ends a flow, and the
-//! numbers of rounds by which repeated packets are told from those before; ns2-xpass reports losses of data only.
+//! numbers of rounds, which distinguish repeated packets from those before; ns2-xpass reports losses of data only.
 
 pub mod feedback;
 pub mod receiver;
