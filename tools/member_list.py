@@ -193,6 +193,18 @@ TRANSPORTS = [
         "under pFabric.",
     ),
     transport(
+        "expresspass",
+        Queue("switch -> host 0", "5us", unit="KB"),
+        {
+            "ExpressPass": {},
+            "NDP": {"transport": "ndp"},
+            "DCTCP": {"transport": {"tcp": {"preset": "datacentre", "congestion": "dctcp"}}},
+        },
+        "In the samples the port holds at most {0[max]:.1f} KB under ExpressPass, {1[max]:.1f} KB under NDP and "
+        "{2[max]:.1f} KB under DCTCP; the last flow takes {0[fct_max]:.2f}, {1[fct_max]:.2f} and "
+        "{2[fct_max]:.2f} ms.",
+    ),
+    transport(
         "rcp",
         Rates(("long",), "20ms", rate="Mbit/s"),
         {"authors' constants": {}, "constants of data centres": {"agent": "rcp"}},
@@ -336,6 +348,13 @@ QUEUES = [
         "First windows fill the queue, and marks hold it below its limit. {0[trims]:.0f}, {1[trims]:.0f} and "
         "{2[trims]:.0f} packets are trimmed, and the last flow takes {0[fct_max]:.3f}, {1[fct_max]:.3f} and "
         "{2[fct_max]:.3f} ms.",
+    ),
+    queue(
+        "credit",
+        Queue(LAST_PORT, "1us", unit="KB", until=0.2),
+        {"10 tokens": {}, "1 token": {"queue.credit.burst": 1}},
+        "Ten tokens let ten packets come together: the port holds up to {0[max]:.1f} KB, and with one token "
+        "{1[max]:.1f} KB. The last flow takes {0[fct_max]:.2f} and {1[fct_max]:.2f} ms.",
     ),
     queue(
         "strict-priority",

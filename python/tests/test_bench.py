@@ -119,6 +119,7 @@ def test_the_cases_are_the_ones_that_others_rely_on():
                 "pfabric",
                 "homa",
                 "phost",
+                "expresspass",
                 "dcqcn",
                 *RATES,
             )
@@ -186,6 +187,7 @@ def test_a_run_in_a_process_of_its_own(small):
     [
         ("homa", 1440),
         ("phost", 1460),
+        ("expresspass", 1460),
         ("uet", 4086),
         ("dcqcn", 1000),
         ("roce", 1000),
@@ -197,7 +199,7 @@ def test_a_run_in_a_process_of_its_own(small):
 )
 def test_the_payload_of_a_full_packet(transport, payload):
     """By the transports' pages: Homa's 1500 B have headers of 28 B and 32 B, NDP's one of 64 B."""
-    queues = {"dcqcn": "lossless", "roce": "lossless", "ndp": "ndp", "uet": "trimming"}
+    queues = {"dcqcn": "lossless", "roce": "lossless", "ndp": "ndp", "uet": "trimming", "expresspass": "credit"}
     queues |= dict.fromkeys(("homa", "phost"), "strict-priority")
     flows = {"name": "a", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "10KB"}}
     document = {"topology": "single-switch", "transport": transport, "traffic": [flows]}

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chosen_links;
 use crate::engine::contract::observer::{ConnAt, Observer, PacketAt, Point, Points};
-use crate::engine::contract::packet::{Packet, flag};
+use crate::engine::contract::packet::{CREDIT, Packet, flag};
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::topology::Fabric;
 use crate::traffic::window::Window;
@@ -139,7 +139,7 @@ impl Captor {
                     (false, true) => 0b10,
                     (false, false) => 0b00,
                 },
-                class: classed(flow).then_some(packet.header.class),
+                class: classed(flow).then_some(packet.header.class & !CREDIT),
                 frame: transport.frame(&packet),
             });
         }

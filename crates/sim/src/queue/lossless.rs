@@ -271,7 +271,7 @@ impl Build for Lossless {
     }
 
     /// Nothing is marked.
-    fn at_host() -> Option<Model> {
+    fn at_host(&self, _full_packet: u64) -> Option<Model> {
         let (kmin, kmax) = (u64::MAX, u64::MAX);
         Some(Model { queues: Box::default(), occupied: 0, kmin, kmax, slope: 0.0, on_dequeue: false })
     }

@@ -51,10 +51,10 @@ macro_rules! queues {
                 }
             }
 
-            /// An empty queue at a host's port, which neither drops nor marks.
-            pub fn at_host(&self) -> Model {
+            /// An empty queue at a host's port, which neither drops data nor marks.
+            pub fn at_host(&self, full_packet: u64) -> Model {
                 let own = match self {
-                    $(Queue::$config(_) => <$module::$config as Build>::at_host().map(Model::$config),)*
+                    $(Queue::$config(config) => config.at_host(full_packet).map(Model::$config),)*
                 };
                 own.unwrap_or_else(|| Queue::from(infinite::Infinite {}).model(0))
             }
@@ -69,6 +69,7 @@ macro_rules! queues {
                 #[inline(always)]
                 fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued>;
                 fn timer(&mut self, cx: &mut PortContext);
+                fn holds_back(&self) -> bool;
                 fn scale(&mut self, share: f64);
                 fn ahead(&self, class: u8) -> Option<u64>;
                 #[inline(always)]
@@ -94,6 +95,7 @@ queues! {
     python::PythonQueue = "python",
     trimming::Trimming = "trimming",
     phantom::Phantom = "phantom",
+    credit::CreditPort = "credit",
 }
 
 /// Properties of a queue's configuration for the check and the engine.
@@ -238,7 +240,8 @@ pub trait Build {
 
     /// An empty queue at a host's port, if it has a kind of its own there, such as one with classes; none: first-in first-out
     /// without a limit.
-    fn at_host() -> Option<Self::Model> {
+    fn at_host(&self, full_packet: u64) -> Option<Self::Model> {
+        let _ = full_packet;
         None
     }
 }
@@ -259,6 +262,8 @@ pub enum Feature {
     Lossless,
     /// No port drops: it gives its senders credit for its free buffer, by class.
     Credits,
+    /// A port limits the rate of credits to a share of its link's, and drops those that find no room.
+    Metering,
     /// No port drops: it holds all that arrives.
     Unlimited,
     /// No port drops rate requests: it lets them pass, without payload if it must.
@@ -277,6 +282,7 @@ impl Feature {
             Feature::Scheduling => "scheduling by remaining size",
             Feature::Lossless => "flow control",
             Feature::Credits => "credits",
+            Feature::Metering => "metering of credits",
             Feature::Unlimited => "unlimited room",
             Feature::Headers => "room for headers",
             Feature::Telemetry => "telemetry on departure",

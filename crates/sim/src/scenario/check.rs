@@ -344,32 +344,43 @@ impl<'a> Draft<'a> {
     }
 
     /// Agents give each flow one rate: its packets take one path, and, where agents are to see them, so do
-    /// replies.
+    /// replies. A transport may need the same, for credits that let the ports of one path serve the flow's data.
     fn answers(&self, fabric: &Fabric) -> Vec<Problem> {
         let mut branches = None;
         let problem = |(path, entry): (String, &'a Value)| {
             let (_, transport) = self.transport_of(&path, entry)?;
-            let recommended = transport.needs().agent?;
+            let needs = transport.needs();
+            let recommended = needs.agent.filter(|_| !needs.backwards);
+            if recommended.is_none() && !needs.backwards {
+                return None;
+            }
             let (at, balancer) = self.balancer_of(&path, entry);
             let balancer = balancer.unwrap_or_else(|| transport.profile().balancer);
-            let name = recommended.name();
+            let (by, name) = match &recommended {
+                Some(agent) => ("agent", agent.name()),
+                None => ("transport", transport.name()),
+            };
             let backwards = "routing.balancer.nix = { answers = \"backwards\" }";
             if !balancer.one_path() {
                 let message = format!(
-                    "\"{}\" sends a flow's packets by several paths, and the agent \"{name}\" gives a flow one rate",
+                    "\"{}\" sends a flow's packets by several paths, and the {by} \"{name}\" gives a flow one rate",
                     balancer.name()
                 );
                 return Some(Problem::new(at, message).with_hint(Some(format!("use {backwards}"))));
             }
-            if !recommended.needs_answers() || balancer.answers_backwards() {
+            if recommended.is_some_and(|agent| !agent.needs_answers()) || balancer.answers_backwards() {
                 return None;
             }
             let branches = *branches.get_or_insert_with(|| {
                 Routes::build(fabric).is_ok_and(|routes| routing::most_paths(fabric, &routes, 2) > 1)
             });
             branches.then(|| {
+                let why = match by {
+                    "agent" => "has to see them where it saw the data",
+                    _ => "meters its credits on the links of the data",
+                };
                 let message = format!(
-                    "under \"{}\" answers take links of their own, and the agent \"{name}\" has to see them where it saw the data",
+                    "under \"{}\" answers take links of their own, and the {by} \"{name}\" {why}",
                     balancer.name()
                 );
                 Problem::new(at, message).with_hint(Some(format!("use {backwards}")))

@@ -308,7 +308,7 @@ impl Members for Setup {
 
     fn host_queue(&self) -> queue::Model {
         let as_switches = self.transports.iter().any(|transport| transport.needs().host_queues.is_some());
-        if as_switches { self.queue.model(self.full_packet) } else { self.queue.at_host() }
+        if as_switches { self.queue.model(self.full_packet) } else { self.queue.at_host(self.full_packet) }
     }
 
     fn committed(&self) -> Option<Rules> {

@@ -105,6 +105,7 @@ transports! {
     pfabric::Pfabric = "pfabric",
     homa::Homa = "homa",
     phost::Phost = "phost",
+    expresspass::ExpressPass = "expresspass",
     mptcp::Mptcp = "mptcp",
     parallel_tcp::ParallelTcp = "parallel-tcp",
     dcqcn::Dcqcn = "dcqcn",

@@ -118,6 +118,8 @@ pub struct Needs {
     pub paths: Option<&'static str>,
     /// The labels of its connections, by this field, if it is set so: only balancers that hash them give another path then.
     pub labels: Option<&'static str>,
+    /// Answers that go the links of the data backwards, all of a flow on one path.
+    pub backwards: bool,
     /// The queue of switches, its rules and its limit, at hosts' ports, by this field, if it is set so: the transport fills
     /// it by [`Host::hand_over`](crate::engine::contract::host::Host::hand_over).
     pub host_queues: Option<&'static str>,

@@ -245,6 +245,20 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             "[queue.strict-priority]\nmark = \"none\"\nlimit = {{ packets = {limit} }}\nclasses = {classes}"
         )
     });
+    let expresspass = (1u32..11, 1u32..60, 0u32..4, 0u32..3).prop_map(|(rate, small, jitter, loss)| {
+        format!(
+            "[transport.expresspass]\ninitial_rate = {}\nsmall_packets = {small}\njitter = {}\ntarget_loss = {}\n\
+             request_interval = \"500us\"",
+            f64::from(rate) / 10.0,
+            f64::from(jitter) / 10.0,
+            f64::from(loss) / 8.0
+        )
+    });
+    let credit = (2u32..40, 1u32..12, 1u32..12).prop_map(|(data, credits, burst)| {
+        format!(
+            "[queue.credit]\ndata_limit = {{ packets = {data} }}\ncredit_limit = {credits}\nburst = {burst}"
+        )
+    });
     let datagram = (0u32..3, flag()).prop_map(|(pace, ecn)| {
         let pace = ["\"line-rate\"", "{ rate = \"800Mbps\" }", "{ poisson = \"2Gbps\" }"][pace as usize];
         format!("[transport.datagram]\npace = {pace}\necn_capable = {ecn}")
@@ -372,6 +386,8 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         (pfabric, pfabric_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (homa, classes.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (phost, classes).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (expresspass, credit.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (datagram.clone(), credit).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), pfabric_port).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (dcqcn, lossless.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), lossless).prop_map(|(transport, queue)| transport + "\n" + &queue),
@@ -437,9 +453,9 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
                 true => "deadlines.exponential = { mean = \"300us\", min = \"20us\" }\n",
                 false => "",
             };
-            // Agents see answers where they saw the data.
-            let agents = hosts.contains("[agent.");
-            let balancer = if agents { "{ nix = { answers = \"backwards\" } }" } else { balancer };
+            // Agents see answers where they saw the data, and credits are metered there.
+            let backwards = hosts.contains("[agent.") || hosts.contains("[transport.expresspass]");
+            let balancer = if backwards { "{ nix = { answers = \"backwards\" } }" } else { balancer };
             format!(
                 "{topology}\n{hosts}\n[routing]\nbalancer = {balancer}\n[[traffic]]\nname = \"flows\"\npriority = {}\n\
                  {matrix}\n{sizes}\n{arrivals}\n{deadlines}{followers}[run]\nwork_limit = 10000000\nseed = {seed}\n\

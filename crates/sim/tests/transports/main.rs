@@ -12,6 +12,7 @@ mod d3;
 mod daq;
 mod dcqcn;
 mod dctcp;
+mod expresspass;
 mod gains;
 mod hedera;
 mod homa;

@@ -13,6 +13,7 @@ mod part;
 
 use self::credits::audit_credits;
 use crate::engine::contract::agent::PortAgent;
+use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
 use crate::engine::data::conn::Conn;
 use crate::engine::data::port::{Amount, Port};
@@ -158,7 +159,10 @@ impl<M: Members> Auditor<'_, '_, '_, M> {
                 wrong.push(format!("port {link}: its timer is set is {set}, with {events} of them pending"));
             }
             // A paused class waits for a frame of the other end.
-            if !port.serving && port.paused == 0 && (resident.packets > 0 || !from.ready[link].is_empty()) {
+            let held = port.timer_set
+                && matches!(&from.egress[link].queue, PortQueue::Serviced(queue) if queue.holds_back());
+            let waits = resident.packets > 0 && !held || !from.ready[link].is_empty();
+            if !port.serving && port.paused == 0 && waits {
                 wrong.push(format!("port {link}: something waits and nothing will serve it"));
             }
         }

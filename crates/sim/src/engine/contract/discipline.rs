@@ -36,7 +36,8 @@ pub trait Discipline {
     /// A packet arrives. The queue keeps, drops or trims it, each through `cx`.
     fn enqueue(&mut self, id: PacketId, cx: &mut PortContext);
 
-    /// The wire is free: returns the packet to send next; none only if no packet waits or all waiting packets are paused.
+    /// The wire is free: returns the packet to send next; none only if no packet waits, or all waiting packets are paused or
+    /// held back until the timer expires.
     /// The packet stays counted in the port while it is on the wire. A queue may drop waiting packets first if its settings
     /// say that it acts on departure.
     fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued>;
@@ -48,11 +49,18 @@ pub trait Discipline {
         self.dequeue(cx)
     }
 
-    /// The timer set by [`PortContext::wake_at`] expires, after all other events of that instant.
+    /// The timer set by [`PortContext::wake_at`] expires, after all other events of that instant. If packets wait and the wire
+    /// is free, [`Discipline::dequeue`] is called next.
     #[cold]
     fn timer(&mut self, cx: &mut PortContext) {
         let _ = cx;
         unreachable!("this queue sets no timer");
+    }
+
+    /// Whether all waiting packets may be held back until the timer expires although the wire is free: for the audit.
+    #[cold]
+    fn holds_back(&self) -> bool {
+        false
     }
 
     /// Its limits and thresholds have this share from now on of what they have without faults. Packets that wait stay.

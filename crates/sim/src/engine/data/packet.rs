@@ -86,6 +86,9 @@ pub mod flag {
 /// Bit of [`Header::class`] of a trimmed packet: the port to its host has trimmed it, so that no other port reads its class.
 pub const TRIMMED_LAST: u8 = 0x80;
 
+/// Bit of [`Header::class`] of a control packet: a credit, which ports with metering limit. Classes of traffic are below it.
+pub const CREDIT: u8 = 0x40;
+
 impl Packet {
     /// Whether the flag is set.
     #[inline]

@@ -220,7 +220,7 @@ impl<'a, M: Members> Network<'a, M> {
         }
     }
 
-    /// The wire of a host's port takes a packet that has just been made; the wire is free and nothing waits.
+    /// The wire of a host's port takes a packet that has just been made; the wire is free and nothing that waits may go.
     #[inline]
     pub fn put_on_wire<const WATCHED: bool>(&mut self, link: LinkId, packet: Packet) {
         let now = self.now;
@@ -312,14 +312,17 @@ impl<'a, M: Members> Network<'a, M> {
         true
     }
 
-    /// The timer of a port's queue fires, or the tick of its agent.
+    /// The timer of a port's queue fires, or the tick of its agent. Returns whether packets wait that the queue may have held
+    /// back until now.
     #[cold]
-    pub fn port_timer(&mut self, link: LinkId, which: u32) {
+    pub fn port_timer(&mut self, link: LinkId, which: u32) -> bool {
         if which == TICK {
-            return self.tick(link);
+            self.tick(link);
+            return false;
         }
         if is_wake(which) {
-            return self.wake_balancer(link, (which - WAKE) as u8);
+            self.wake_balancer(link, (which - WAKE) as u8);
+            return false;
         }
         self.egress[link.index()].port.timer_set = false;
         self.settle(link, self.now);
@@ -328,6 +331,7 @@ impl<'a, M: Members> Network<'a, M> {
             unreachable!("a committed port has no queue");
         };
         queue.timer(&mut cx);
+        !queue.is_empty()
     }
 
     /// Sends the pending pause or credit frame, if it is still due. Only switches send frames: packets of this port

@@ -31,14 +31,8 @@ impl<M: Members> Engine<'_, '_, M> {
         if before != stopped && self.net.after.watch.is_on() {
             self.see_pause(link);
         }
-        let port = &mut self.net.egress[link.index()].port;
-        if before & !stopped == 0 || port.serving {
-            return;
-        }
-        if port.free_at > now {
-            schedule_departure(port, &mut self.net.calendar);
-        } else {
-            self.depart_now(link);
+        if before & !stopped != 0 {
+            self.resume(link);
         }
     }
 }
@@ -57,19 +51,21 @@ impl<M: Members> Engine<'_, '_, M> {
         if before != stopped && self.net.after.watch.is_on() {
             self.see_pause(link);
         }
-        let port = &mut self.net.egress[link.index()].port;
-        if before & !stopped == 0 || port.serving {
-            return;
-        }
-        if port.free_at > now {
-            schedule_departure(port, &mut self.net.calendar);
-        } else {
-            self.depart_now(link);
+        if before & !stopped != 0 {
+            self.resume(link);
         }
     }
 
-    /// A class resumes at a port whose wire is free.
-    fn depart_now(&mut self, link: LinkId) {
+    /// Packets may leave a port that had to wait before: now, or when its wire is free.
+    #[cold]
+    pub(super) fn resume(&mut self, link: LinkId) {
+        let port = &mut self.net.egress[link.index()].port;
+        if port.serving {
+            return;
+        }
+        if port.free_at > self.net.now {
+            return schedule_departure(port, &mut self.net.calendar);
+        }
         if self.net.after.watch.is_on() { self.depart::<true>(link) } else { self.depart::<false>(link) }
     }
 

@@ -280,7 +280,10 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             phase if phase == Phase::Pause as u8 => self.obey(event),
             phase if phase == Phase::Port as u8 => {
                 self.timers += 1;
-                self.net.port_timer(self.net.links.of(&event), event.a);
+                let link = self.net.links.of(&event);
+                if self.net.port_timer(link, event.a) {
+                    self.resume(link);
+                }
             }
             phase if phase == Phase::Control as u8 => self.control(event),
             _ => self.fault(event.rank()),

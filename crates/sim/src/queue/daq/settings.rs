@@ -201,7 +201,7 @@ impl Build for DaqPort {
     }
 
     /// Its queue holds the host's own data and, if it relays, that of other hosts.
-    fn at_host() -> Option<Model> {
+    fn at_host(&self, _full_packet: u64) -> Option<Model> {
         Some(Model::new(State {
             robin: RoundRobin::new([1 << 17; CLASSES]),
             buffers: [u64::MAX; CLASSES],
