@@ -418,7 +418,18 @@ OTHERS = [
             name: {"routing.balancer": name}
             for name in (
                 *("single", "mod-k", "dual", "per-flow", "nix", "valiant", "per-packet", "permuted"),
-                *("weighted", "letflow", "drill", "detail", "adaptive", "entropy", "drb", "presto", "flare", "spain"),
+                *(
+                    "weighted",
+                    "letflow",
+                    "drill",
+                    "detail",
+                    "adaptive",
+                    "entropy",
+                    "drb",
+                    "presto",
+                    "flare",
+                    "spain",
+                ),
             )
         },
         "Of {0[links]:.0f} links from aggregation to core, `single` uses {0[used]:.0f}, `per-flow` "

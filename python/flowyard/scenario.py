@@ -33,6 +33,7 @@ __all__ = [
     "Bimodal",
     "Bitmap",
     "Blocks",
+    "Bos",
     "Both",
     "Buffer",
     "By",
@@ -54,6 +55,7 @@ __all__ = [
     "Counts",
     "Coupling",
     "Covers",
+    "CreditPort",
     "Cubic",
     "D2tcp",
     "D3Port",
@@ -68,6 +70,7 @@ __all__ = [
     "Dctcp",
     "DctcpControl",
     "Deadlines",
+    "Detail",
     "Detect",
     "Dialect",
     "Divide",
@@ -95,6 +98,7 @@ __all__ = [
     "ExplicitSwitch",
     "Exponential",
     "ExponentialDeadlines",
+    "ExpressPass",
     "FacebookCache",
     "FacebookHadoop",
     "FacebookKeyValue",
@@ -990,6 +994,23 @@ class Drill(Model):
     memory: int = 1
     """Best next hops of the last choice of the switch that are compared with them, before them: m of
     DRILL(d, m). Those that do not lead to the packet's destination are left out. At most 64.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detail(Model):
+    """DeTail: each packet takes any of the ports at which the fewest bytes go before it, in three groups."""
+
+    _tag = "detail"
+
+    low: str = "16KB"
+    """Ports at which fewer bytes leave before the packet are in the best group (DeTail: 16 KB). A size,
+    such as "64KiB", at most 1GB.
+    """
+
+    high: str = "64KB"
+    """Of the others, those with fewer than this are in the second group (DeTail: 64 KB). A size, such as
+    "64KiB", at most 1GB.
     """
 
 
@@ -1892,6 +1913,29 @@ class L2dct(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Bos(Model):
+    """BOS: marks take a fixed share off the window, which grows once a round (Cao et al. 2013)."""
+
+    _tag = "bos"
+
+    beta: float = 4.0
+    """A mark takes 1 / beta of the window (XMP: 4). At least 1, at most 1000."""
+
+    echo: Echo = "exact"
+    """The way in which the receiver echoes marks. XMP's acknowledgements count up to three; BOS reacts to
+    the first.
+    """
+
+    min_window: int = 2
+    """Lower bound of the window after a reduction for marks, in segments (XMP: 2). At least 1, at most
+    1000.
+    """
+
+    losses: NewReno = NewReno()
+    """Recovery from losses."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cubic(Model):
     """CUBIC: a window that grows by the time since the last reduction, and not by round trips (RFC 9438)."""
 
@@ -2423,6 +2467,62 @@ class Phost(Model):
     """Time without a packet from the receiver after which a sender repeats its request (ours: requests are
     not lost in NetSys/simulator), doubled each time, up to 64 times. "derived": ten of the longest
     round trips, and at least 1 ms. A time, such as "10us", at least 1ns, at most 10s.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpressPass(Model):
+    """ExpressPass. The largest rate of credits is one in the time of a credit and its full packet on the
+    link of the host.
+    """
+
+    _tag = "expresspass"
+
+    mss: str = "1460B"
+    """Payload of a full packet (ns2-xpass: 1460 B). A size, such as "64KiB", at least 1B, at most 9000B."""
+
+    header_bytes: str = "78B"
+    """Bytes of a data packet on the wire beside its payload, Ethernet with preamble and gap included
+    (ns2-xpass: 78 B). A size, such as "64KiB", at least 1B, at most 1000B.
+    """
+
+    credit_bytes: str = "84B"
+    """Bytes on the wire of a credit, of another packet without payload, and of the shortest data packet
+    (ns2-xpass: 84 B). A size, such as "64KiB", at least 1B, at most 1000B.
+    """
+
+    initial_rate: float = 0.5
+    """alpha, the share of the largest rate at which credits begin (ns2-xpass: 0.5; paper, to be checked:
+    1/16). At least 0.0001, at most 1.0.
+    """
+
+    small_packets: int = 40
+    """Flows of fewer packets begin with a share of `initial_rate`: their packets over this number; 1: none
+    does (ns2-xpass: 40). At least 1, at most 1000000.
+    """
+
+    w_initial: float = 0.5
+    """w, the weight of the largest rate in an increase, at first (ns2-xpass: 0.5; paper, to be checked:
+    1/16). At least 0.0001, at most 0.5.
+    """
+
+    w_min: float = 0.01
+    """Least weight, which is halved with each decrease (ns2-xpass: 0.01). At least 0.0001, at most 0.5."""
+
+    target_loss: float = 0.125
+    """Share of lost credits that does not lower the rate of a flow near zero; that of others is less in
+    proportion to their rate (ns2-xpass: 0.125). At most 1.0.
+    """
+
+    jitter: float = 0.1
+    """Each gap between credits is longer or shorter by up to this share of it, at random (ns2-xpass: 0.1).
+    At most 0.9.
+    """
+
+    request_interval: str | Literal["derived"] = "derived"
+    """Time without a packet from the receiver after which a sender repeats its request, or its stop,
+    doubled each time, up to 64 times (ns2-xpass: 100 ms, in large networks 0.1 ms). "derived": ten of
+    the longest round trips, and at least 1 ms. A time, such as "10us", at least 1ns, at most 10s.
     """
 
 
@@ -4094,6 +4194,30 @@ class Phantom(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CreditPort(Model):
+    """A first-in first-out queue for data, and a short one for credits, which a token bucket lets go
+    before data.
+    """
+
+    _tag = "credit"
+
+    data_limit: Limit = LimitFullPackets(100)
+    """Limit of what waits and is no credit; the packet on the wire does not count (ns2-xpass: 100 full
+    packets).
+    """
+
+    credit_limit: int = 8
+    """Credits that wait at most; more are dropped, which is the signal that slows their receiver down
+    (paper, to be checked: 8; ns2-xpass: 10). At least 1, at most 1000000.
+    """
+
+    burst: int = 10
+    """Depth of the token bucket: credits that may go back to back after a pause (ns2-xpass: 10). 1: they
+    are never closer than at the metered rate. At least 1, at most 1000000.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dynamic(Model):
     """Dynamic thresholds (Choudhury and Hahne 1998): a queue that would be longer than `alpha` times the
     free bytes of its switch drops the packet. The limit of `queue` stays in force.
@@ -5464,6 +5588,7 @@ Balancer = (
     | LetFlow
     | Flare
     | Drill
+    | Detail
     | Adaptive
     | Conga
     | ConWeave
@@ -5487,6 +5612,7 @@ Balancer = (
         "letflow",
         "flare",
         "drill",
+        "detail",
         "adaptive",
         "conga",
         "conweave",
@@ -5555,6 +5681,7 @@ Transport = (
     | Pfabric
     | Homa
     | Phost
+    | ExpressPass
     | Mptcp
     | ParallelTcp
     | Dcqcn
@@ -5574,6 +5701,7 @@ Transport = (
         "pfabric",
         "homa",
         "phost",
+        "expresspass",
         "mptcp",
         "parallel-tcp",
         "dcqcn",
@@ -5652,10 +5780,11 @@ Congestion = (
     | Dctcp
     | D2tcp
     | L2dct
+    | Bos
     | Cubic
     | Swift
     | PythonControl
-    | Literal["reno", "newreno", "dctcp", "d2tcp", "l2dct", "cubic", "swift"]
+    | Literal["reno", "newreno", "dctcp", "d2tcp", "l2dct", "bos", "cubic", "swift"]
 )
 
 # The window after recovery (RFC 6582, 3.2, step 3).
@@ -5729,7 +5858,7 @@ ScheduledLevels = Literal["lowest", "highest"]
 FreeFor = Literal["short", "all"]
 
 # How windows of subflows grow in congestion avoidance.
-Coupling = Literal["lia", "uncoupled"]
+Coupling = Literal["lia", "trash", "uncoupled"]
 
 # When the second subflow and all further ones start.
 Join = Literal["established", "at-once"]
@@ -5825,6 +5954,7 @@ Queue = (
     | PythonQueue
     | Trimming
     | Phantom
+    | CreditPort
     | Literal[
         "infinite",
         "drop-tail",
@@ -5839,6 +5969,7 @@ Queue = (
         "daq",
         "trimming",
         "phantom",
+        "credit",
     ]
 )
 

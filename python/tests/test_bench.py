@@ -199,7 +199,13 @@ def test_a_run_in_a_process_of_its_own(small):
 )
 def test_the_payload_of_a_full_packet(transport, payload):
     """By the transports' pages: Homa's 1500 B have headers of 28 B and 32 B, NDP's one of 64 B."""
-    queues = {"dcqcn": "lossless", "roce": "lossless", "ndp": "ndp", "uet": "trimming", "expresspass": "credit"}
+    queues = {
+        "dcqcn": "lossless",
+        "roce": "lossless",
+        "ndp": "ndp",
+        "uet": "trimming",
+        "expresspass": "credit",
+    }
     queues |= dict.fromkeys(("homa", "phost"), "strict-priority")
     flows = {"name": "a", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "10KB"}}
     document = {"topology": "single-switch", "transport": transport, "traffic": [flows]}

@@ -15,6 +15,7 @@ from flowyard.scenario import (
     StrictPriority,
     Trimming,
 )
+from flowyard.scenario import CreditPort as Credit
 from flowyard.scenario import DaqPort as Daq
 from flowyard.scenario import NdpPort as Ndp
 from flowyard.scenario import PfabricPort as Pfabric
@@ -22,6 +23,7 @@ from flowyard.scenario import PythonQueue as Python
 
 __all__ = [
     "Codel",
+    "Credit",
     "Daq",
     "DropTail",
     "Ecn",
