@@ -102,6 +102,15 @@ TRANSPORTS = [
         "DCTCP.",
     ),
     transport(
+        "bos",
+        Completions("permutation"),
+        {
+            "XMP": {},
+            "LIA over DCTCP": {"transport.mptcp.coupling": "lia", "transport.mptcp.tcp.congestion": "dctcp"},
+        },
+        "The example under XMP and under LIA over DCTCP. The last flow takes {0[max]:.0f} ms and {1[max]:.0f} ms.",
+    ),
+    transport(
         "cubic",
         Windows("long", "50ms", since=1),
         {"CUBIC": {}, "NewReno": {"transport.tcp.congestion": "newreno"}},

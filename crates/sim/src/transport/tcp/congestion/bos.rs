@@ -89,7 +89,7 @@ impl Control for Model {
         (self.round_end, self.reduced) = (ack.next, false);
     }
 
-    /// It grows by rounds, so that an acknowledgement with an echo is not told from another.
+    /// Growth follows rounds: an acknowledgement with an echo lets the window grow as any other does.
     #[inline]
     fn on_echo(&mut self, ack: &Ack) -> Answer {
         Answer { grow: true, reduce: ack.marked, ends_slow_start: false }
