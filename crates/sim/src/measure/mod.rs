@@ -231,7 +231,8 @@ impl<'a> Processes<'a> {
         let from = match given.from {
             Some(MeasureFrom::Time(from)) => from,
             Some(MeasureFrom::Flow(number)) => self.start_of(number),
-            None => begin.saturating_add(warm_up.min(most)),
+            // A window that ends before anything begins is empty.
+            None => begin.saturating_add(warm_up.min(most)).min(given_until.unwrap_or(Time::NEVER)),
         };
         let until = match (given_until, given.until) {
             (Some(until), _) => until,

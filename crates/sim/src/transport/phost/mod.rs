@@ -256,7 +256,7 @@ impl Model {
         (receiver.packets, receiver.link) = (plan.packets(packet.header.seq), packet.ingress.0);
         let (packets, free) = (receiver.packets, plan.free(receiver.packets));
         let slot = cx.transmission(packet.ingress, plan.full);
-        let due = cx.now() + slots(slot, plan.free_wait * f64::from(packets));
+        let due = cx.now().saturating_add(slots(slot, plan.free_wait * f64::from(packets)));
         self.tokens[packet.ingress.index()].join(Entry::new(id, packets, free, due), free);
     }
 

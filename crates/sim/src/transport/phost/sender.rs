@@ -85,7 +85,7 @@ impl Sender {
     /// A token.
     pub fn on_token(&mut self, id: ConnId, header: &Header, plan: &Plan, cx: &mut impl Host) {
         let slot = cx.transmission(cx.port(id), plan.full);
-        let expires = cx.now() + slots(slot, plan.token_expiry);
+        let expires = cx.now().saturating_add(slots(slot, plan.token_expiry));
         self.tokens.push_back(Token { packet: header.number, number: header.seq as u32, expires });
         self.backoff.reset();
         self.restart_timer(id, plan, cx);

@@ -123,9 +123,9 @@ impl Tokens {
         let flow = self.flows.iter_mut().find(|flow| flow.conn == conn).expect("it has just been taken");
         flow.next = next;
         if is_last {
-            (flow.wait, flow.due) = (Wait::Pass, now + slots(slot, rules.resend));
+            (flow.wait, flow.due) = (Wait::Pass, now.saturating_add(slots(slot, rules.resend)));
         } else if flow.sent - flow.answered >= rules.window {
-            (flow.wait, flow.due) = (Wait::Window, now + slots(slot, rules.window_timeout));
+            (flow.wait, flow.due) = (Wait::Window, now.saturating_add(slots(slot, rules.window_timeout)));
         }
     }
 
