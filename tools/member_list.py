@@ -132,6 +132,14 @@ TRANSPORTS = [
         legend="center right",
     ),
     transport(
+        "bbr",
+        Queue("left switch -> right switch", "1ms", since=500, until=3000),
+        {"BBR": {}, "CUBIC": {"transport.tcp.congestion": "cubic"}},
+        "Between 0.5 and 3 s the port has {0[mean]:.0f} packets on average under BBR, and {1[mean]:.0f} under CUBIC; "
+        "BBR drops {0[drops]:,.0f} packets, CUBIC {1[drops]:,.0f}.",
+        legend="center right",
+    ),
+    transport(
         "pias",
         Completions("web-search", below="100e3", unit="us", tail=True),
         {"PIAS": {}, "DCTCP": {"transport.tcp.tagging": None}},

@@ -30,6 +30,7 @@ __all__ = [
     "BackstopRepeats",
     "Balancer",
     "Barrier",
+    "Bbr",
     "Bimodal",
     "Bitmap",
     "Blocks",
@@ -199,6 +200,7 @@ __all__ = [
     "PacePoisson",
     "PaceRate",
     "Pacing",
+    "Pacing2",
     "Pairs",
     "ParallelTcp",
     "Pareto",
@@ -1776,6 +1778,14 @@ class Tcp(Model):
     to-initial".
     """
 
+    pacing: Pacing = "none"
+    """Spacing of segments, for controls that do not pace by themselves, as bbr and swift do."""
+
+    pacing_burst: int = 10
+    """Segments at the start of a connection that are not paced (Linux: 10), by `pacing` or bbr. At most
+    1000000.
+    """
+
     ecn: bool = False
     """Send ECN-capable packets, and take a mark for a loss (RFC 3168). Under dctcp and d2tcp, whose
     packets are ECN-capable in any case, this has no further effect.
@@ -2032,6 +2042,71 @@ class Swift(Model):
     retransmit_reset_threshold: int = 5
     """So many timeouts without an acknowledgement between them lower the window to the least (htsim: 5).
     At least 1, at most 1000000.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bbr(Model):
+    """BBR: a model of the path, by rates of delivery and round trips, sets the pacing rate and the window
+    (version 1, as in Linux). It needs `sack`, ignores marks, and always paces. Several constants are
+    meant for the Internet: with round trips of microseconds, `min_rtt_window` and `probe_rtt_duration`
+    are many thousands of them.
+    """
+
+    _tag = "bbr"
+
+    startup_gain: float = 2.885
+    """Gain of rate and window in Startup (2 / ln 2 = 2.885: the rate doubles each round trip); Drain paces
+    by its inverse. At least 1.1, at most 100.
+    """
+
+    full_pipe_rounds: int = 3
+    """Rounds in which the bandwidth does not grow to `full_pipe_growth` times: they end Startup (3). At
+    least 1, at most 1000.
+    """
+
+    full_pipe_growth: float = 1.25
+    """Growth of the bandwidth below which the pipe is taken to be full (1.25). At least 1, at most 10."""
+
+    probe_gain: float = 1.25
+    """Pacing gain of the phase that probes for bandwidth (1.25). At least 1, at most 10."""
+
+    drain_gain: float = 0.75
+    """Pacing gain of the phase behind it, in which the queue drains (0.75). At least 0.01, at most 1."""
+
+    cwnd_gain: float = 2.0
+    """Largest window after Startup, in bandwidth-delay products (2). At least 1, at most 100."""
+
+    bandwidth_window: int = 10
+    """Rounds of which the largest rate of delivery is the bandwidth (10). At least 1, at most 1000."""
+
+    min_rtt_window: str = "10s"
+    """Age at which the estimate of the round trip is measured anew, by ProbeRtt (10 s). A time, such as
+    "10us", at least 1us, at most 1000s.
+    """
+
+    probe_rtt_duration: str = "200ms"
+    """Shortest duration of ProbeRtt (200 ms); a round trip in any case. A time, such as "10us", at most
+    10s.
+    """
+
+    min_cwnd: int = 4
+    """Least window in segments, and that of ProbeRtt (4). At least 1, at most 1000."""
+
+    quantum: int = 1
+    """Segments that a host sends as one: the window has room for three of them beyond its share (Linux:
+    what TSO makes of a millisecond, at least 2). Segments of a run are sent one by one. At least 1, at
+    most 64.
+    """
+
+    pacing_margin: float = 0.01
+    """Share of the bandwidth by which the pacing rate is below it (Linux: 0.01; the draft: 0). At most
+    0.5.
+    """
+
+    initial_round_trip: str = "1ms"
+    """Round trip by which the first window is paced before the first sample (Linux: 1 ms): without a
+    handshake. A time, such as "10us", at least 1ns, at most 10s.
     """
 
 
@@ -3437,7 +3512,7 @@ class RepsLegacy(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pacing(Model):
+class Pacing2(Model):
     """Settings of a sender at a rate that switches give."""
 
     mss: str = "1460B"
@@ -3487,7 +3562,7 @@ class Rcp(Model):
 
     _tag = "rcp"
 
-    pacing: Pacing = Pacing()
+    pacing: Pacing2 = Pacing2()
     """Settings of the sender."""
 
 
@@ -3555,7 +3630,7 @@ class D3(Model):
 
     _tag = "d3"
 
-    pacing: Pacing = Pacing()
+    pacing: Pacing2 = Pacing2()
     """Settings of the sender."""
 
     guard_rtts: float = 0.0
@@ -3585,7 +3660,7 @@ class Pdq(Model):
     a deadline are given up.
     """
 
-    pacing: Pacing = Pacing()
+    pacing: Pacing2 = Pacing2()
     """Settings of the sender."""
 
 
@@ -3595,7 +3670,7 @@ class Racs(Model):
 
     _tag = "racs"
 
-    pacing: Pacing = Pacing()
+    pacing: Pacing2 = Pacing2()
     """Settings of the sender."""
 
 
@@ -5783,8 +5858,9 @@ Congestion = (
     | Bos
     | Cubic
     | Swift
+    | Bbr
     | PythonControl
-    | Literal["reno", "newreno", "dctcp", "d2tcp", "l2dct", "bos", "cubic", "swift"]
+    | Literal["reno", "newreno", "dctcp", "d2tcp", "l2dct", "bos", "cubic", "swift", "bbr"]
 )
 
 # The window after recovery (RFC 6582, 3.2, step 3).
@@ -5820,6 +5896,9 @@ Growth = Literal["acks", "whole-acks", "bytes", "segments"]
 
 # The window after an idle time longer than the retransmission timeout.
 IdleRestart = Literal["none", "initial-window", "halve", "halve-to-initial"]
+
+# Spacing of the segments of a window.
+Pacing = Literal["none", "internal"]
 
 # Which of a packet's bytes decides its class.
 TagBy = Literal["first", "last"]

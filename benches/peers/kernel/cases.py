@@ -105,7 +105,7 @@ class Case:
     """One figure of a wire."""
 
     name: str
-    # "reno-": SACK, timestamps and RACK-TLP off; "reno+", "cubic+": the kernel's defaults.
+    # "reno-": SACK, timestamps and RACK-TLP off; "reno+", "cubic+": the kernel's defaults; "bbr": with BBR.
     flavour: str
     measure: str
     unit: str
@@ -130,25 +130,33 @@ MARKED_ROUNDS = Wire(rtt_ms=2, limit=1000, mark=10, size=64_000, senders=8, roun
 CASES = [
     Case("10 KB alone", "cubic+", "FCT", "ms", 34.3, LONE, fct, Wire(size=10_000)),
     Case("100 KB alone", "cubic+", "FCT", "ms", 94.6, LONE, fct, Wire(size=100_000)),
+    Case("100 KB alone", "bbr", "FCT", "ms", 96.1, LONE, fct, Wire(size=100_000)),
     Case("10 MB alone", "cubic+", "FCT", "ms", 4164, LONE, fct, Wire(size=10_000_000)),
+    Case("10 MB alone", "bbr", "FCT", "ms", 4203, LONE, fct, Wire(size=10_000_000)),
     Case("1 MB, 3rd packet lost", "reno-", "FCT", "ms", 732, LONE, fct, THIRD),
     Case("1 MB, 3rd packet lost", "cubic+", "FCT", "ms", 911, LONE, fct, THIRD),
+    Case("1 MB, 3rd packet lost", "bbr", "FCT", "ms", 483.6, LONE, fct, THIRD),
     Case("1 MB, 50th packet lost", "reno+", "FCT", "ms", 482, LONE, fct, FIFTIETH),
     Case("1 MB, 50th packet lost", "cubic+", "FCT", "ms", 515, LONE, fct, FIFTIETH),
+    Case("1 MB, 50th packet lost", "bbr", "FCT", "ms", 469.2, LONE, fct, FIFTIETH),
     Case("100 KB, last packet lost", "reno+", "FCT", "ms", 395, LONE, fct, TAIL),
     Case("60 s, 0.25 BDP", "reno-", "goodput", "Mbps", 16.35, LONG, mbps(10, 60), QUARTER),
     Case("60 s, 0.25 BDP", "reno-", "sawtooth", "s", 0.52, LONG, sawtooth, QUARTER),
     Case("60 s, 0.25 BDP", "cubic+", "goodput", "Mbps", 18.23, LONG, mbps(10, 60), QUARTER),
     Case("60 s, 0.25 BDP", "cubic+", "sawtooth", "s", 0.60, LONG, sawtooth, QUARTER),
+    Case("60 s, 0.25 BDP", "bbr", "goodput", "Mbps", 18.64, LONG, mbps(10, 60), QUARTER),
     Case("60 s, 1 BDP", "reno-", "goodput", "Mbps", 19.39, LONG, mbps(10, 60), WHOLE),
     Case("60 s, 1 BDP", "reno-", "sawtooth", "s", 1.095, LONG, sawtooth, WHOLE),
     Case("60 s, 1 BDP", "cubic+", "goodput", "Mbps", 19.31, LONG, mbps(10, 60), WHOLE),
     Case("60 s, 1 BDP", "cubic+", "sawtooth", "s", 1.43, LONG, sawtooth, WHOLE),
+    Case("60 s, 1 BDP", "bbr", "goodput", "Mbps", 18.95, LONG, mbps(10, 60), WHOLE),
     Case("1 BDP, first 5 s", "reno+", "goodput", "Mbps", 18.9, LONG, mbps(0, 5), START),
     Case("1 BDP, first 5 s", "cubic+", "goodput", "Mbps", 19.0, LONG, mbps(0, 5), START),
+    Case("1 BDP, first 5 s", "bbr", "goodput", "Mbps", 19.07, LONG, mbps(0, 5), START),
     Case("RTT 80 ms, 1 BDP", "cubic+", "goodput", "Mbps", 19.31, LONG, mbps(10, 60), FAR),
     Case("two flows", "reno-", "later's share", "", 0.50, SHARES, share, TWO),
     Case("two flows", "cubic+", "later's share", "", 0.48, SHARES, share, TWO),
+    Case("two flows", "bbr", "later's share", "", 0.506, SHARES, share, TWO),
     Case("ECN, K 20", "reno+", "goodput", "Mbps", 18.5, SHARES, mbps(10, 60), MARKS),
     Case("ECN, K 20", "cubic+", "goodput", "Mbps", 18.3, SHARES, mbps(10, 60), MARKS),
     Case("incast 8", "reno+", "goodput", "Mbps", 15.7, INCAST, incast, ROUNDS),

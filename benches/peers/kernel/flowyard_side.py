@@ -29,6 +29,7 @@ FLAVOURS: dict[str, dict[str, Any]] = {
     },
     "reno+": {"congestion": "newreno"},
     "cubic+": {},
+    "bbr": {"congestion": "bbr"},
 }
 
 

@@ -26,11 +26,12 @@ SPACES = ("flowyard-a", "flowyard-b")
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
 PORT = 5077
 BUFFER = 24_000_000
-CONTROLS = {"reno-": "reno", "reno+": "reno", "cubic+": "cubic"}
+CONTROLS = {"reno-": "reno", "reno+": "reno", "cubic+": "cubic", "bbr": "bbr"}
 FLAVOURS = {
     "reno-": {"tcp_sack": 0, "tcp_timestamps": 0, "tcp_recovery": 0, "tcp_early_retrans": 0},
     "reno+": {},
     "cubic+": {},
+    "bbr": {},
 }
 
 

@@ -56,6 +56,8 @@ pub enum Purpose {
     Deadlines = 22,
     /// New labels of a connection that changes its path (entity: flow).
     Repath = 23,
+    /// A connection's congestion control (entity: flow).
+    Control = 24,
     /// Gaps, sizes and deadlines of a server on the slotted link (entity: server).
     SlottedServer = 30,
     /// Sizes and deadlines of a set of flows on the slotted link (entity: set).

@@ -84,6 +84,9 @@ impl OverTcp for Mptcp {
 
     fn unread_alone(&self) -> Vec<Unread> {
         let fields = ["join", "receive_window", "reinject"];
-        Unread::among(fields.map(|field| (field, self.subflows > 1, "several subflows")))
+        let alone = Unread::among(fields.map(|field| (field, self.subflows > 1, "several subflows")));
+        let grows = !self.tcp.congestion().models_path();
+        let coupling = Unread::among([("coupling", grows, "a congestion control whose window grows, such as newreno")]);
+        alone.into_iter().chain(coupling).collect()
     }
 }

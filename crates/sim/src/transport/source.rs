@@ -200,7 +200,8 @@ impl Source for Messages {
     }
 
     fn to_go(&self, una: u64, _sent: u64) -> u64 {
-        self.first.end - una
+        // All of it may be acknowledged, by an acknowledgement that is still being handled.
+        self.first.end.saturating_sub(una)
     }
 
     fn due(&self) -> Time {

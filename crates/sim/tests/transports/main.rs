@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bbr;
 mod central;
 mod classes;
 mod controllers;

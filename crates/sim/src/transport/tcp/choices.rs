@@ -130,3 +130,15 @@ pub enum Growth {
     /// is made; RFC 5681, 3.1, recommends to count so in congestion avoidance).
     Segments,
 }
+
+/// Spacing of the segments of a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// They go as acknowledgements let them.
+    #[default]
+    None,
+    /// At 200 % of the window in a smoothed round trip below half of the slow-start threshold, above at 120 % (Linux with fq or
+    /// `SO_MAX_PACING_RATE`).
+    Internal,
+}

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use proptest::prelude::*;
 
+use super::congestion::bbr::Bbr;
 use super::*;
 use crate::derived::Derived;
 use crate::engine::contract::fake::FakeHost;
@@ -238,11 +239,12 @@ proptest! {
     fn all_arrives(
         fates in prop::collection::vec((0u8..20, any::<prop::sample::Index>()), 600),
         (trouble, rack, dsack, probe, repair) in (0u8..3, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+        models in any::<bool>(),
     ) {
         let repair = if repair { Repair::Proportional } else { Repair::AtOnce };
         let config = Tcp {
             rack: Some(rack), dsack: Some(dsack), tail_loss_probe: Some(probe), undo: Some(dsack), repair: Some(repair),
-            delayed_ack: 2, ..sack()
+            delayed_ack: 2, congestion: models.then(|| Bbr::default().into()), ..sack()
         };
         let (mut host, mut model, packets) = started(10, 60_000, config);
         let mut in_flight: VecDeque<(Packet, Record)> = packets.into_iter().map(|packet| (packet, Record::default())).collect();

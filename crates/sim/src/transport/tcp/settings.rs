@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::choices::{
-    Duplicates, Floor, Growth, Halves, IdleRestart, Repair, or_truth_value, word_or_truth_value,
+    Duplicates, Floor, Growth, Halves, IdleRestart, Pacing, Repair, or_truth_value, word_or_truth_value,
 };
-use super::congestion::Congestion;
+use super::congestion::{Congestion, Pace};
 use super::ecn::Echo;
 use super::preset::Preset;
 use super::slow_start::SlowStart;
@@ -162,6 +162,11 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "word_or_truth_value")]
     #[schemars(transform = or_truth_value)]
     pub idle_restart: Option<IdleRestart>,
+    /// Spacing of segments, for controls that do not pace by themselves, as bbr and swift do.
+    pub pacing: Pacing,
+    /// Segments at the start of a connection that are not paced (Linux: 10), by `pacing` or bbr.
+    #[schemars(range(max = 1_000_000))]
+    pub pacing_burst: u32,
     /// Send ECN-capable packets, and take a mark for a loss (RFC 3168). Under dctcp and d2tcp, whose packets
     /// are ECN-capable in any case, this has no further effect.
     pub ecn: bool,
@@ -218,6 +223,8 @@ impl Default for Tcp {
             growth: None,
             window_validation: None,
             idle_restart: None,
+            pacing: Pacing::None,
+            pacing_burst: 10,
             ecn: false,
             ecn_retransmissions: false,
             tagging: None,
@@ -288,6 +295,13 @@ impl Settings for Tcp {
             let why = "needs marks: set ecn = true, or a congestion control that reads them, such as dctcp";
             problems.push(Problem::new("repath", why));
         }
+        if self.congestion().models_path() && !self.sack() {
+            let why = format!(
+                "{} counts delivered segments: set sack = true, or preset = \"linux\"",
+                self.congestion().name()
+            );
+            problems.push(Problem::new("congestion", why));
+        }
         let control = format!("congestion.{}", self.congestion().name());
         problems.extend(within(control, self.congestion().problems()));
         problems
@@ -295,7 +309,9 @@ impl Settings for Tcp {
 
     fn unread(&self) -> Vec<Unread> {
         let own_marks = self.congestion().echo().is_some();
-        let sack = self.sack();
+        let (sack, own) = (self.sack(), self.congestion());
+        let (models, paces) = (own.models_path(), own.pace());
+        let by_window = "a congestion control that the window rules, such as cubic";
         Unread::among([
             ("delayed_ack_timeout", self.delayed_ack > 1, "delayed_ack = 2"),
             ("ecn", !own_marks, "a congestion control that hears no marks by itself"),
@@ -306,6 +322,21 @@ impl Settings for Tcp {
             ("undo", sack, "sack = true"),
             ("duplicates", !sack, "sack = false"),
             ("limited_transmit", !sack, "sack = false"),
+            ("slow_start", !models, by_window),
+            ("repair", !models, by_window),
+            ("loss_halves", !models, by_window),
+            ("min_ssthresh", !models, by_window),
+            ("initial_ssthresh", !models, by_window),
+            ("growth", !models, by_window),
+            ("growth_in_repair", !models, by_window),
+            ("window_validation", !models, by_window),
+            ("idle_restart", !models, by_window),
+            ("pacing", paces == Pace::None, "a congestion control that does not pace by itself, such as cubic"),
+            (
+                "pacing_burst",
+                paces == Pace::Smooth || paces == Pace::None && self.pacing == Pacing::Internal,
+                "pacing = \"internal\"",
+            ),
         ])
     }
 

@@ -5,7 +5,10 @@
 
 use std::ops::Deref;
 
+pub use self::pace::Pace;
+use self::sample::Sample;
 use crate::problem::Problem;
+use crate::random::Stream;
 use crate::register::{dispatch, register};
 use crate::transport::ack;
 use crate::transport::source::Messages;
@@ -18,6 +21,9 @@ macro_rules! held {
     ($model:ty) => { $model };
     ($model:ty, apart) => { Box<$model> };
 }
+
+mod pace;
+pub mod sample;
 
 /// One list: configuration and model of each congestion control.
 macro_rules! controls {
@@ -52,6 +58,10 @@ macro_rules! controls {
                 fn distrusts_duplicates(&self) -> bool;
                 #[inline]
                 fn on_echo(&mut self, ack: &Ack) -> Answer;
+                fn start(&mut self, window: &Window, round_trip: Option<Time>, now: Time);
+                fn seed(&mut self, stream: Stream);
+                fn on_sample(&mut self, window: &mut Window, sample: &Sample) -> bool;
+                fn on_restart(&mut self, window: &mut Window, now: Time);
                 #[inline]
                 fn pacing_rate(&self) -> Option<Rate>;
                 fn cwnd(&self, window: &Window) -> u64;
@@ -69,6 +79,7 @@ controls! {
     bos::Bos = "bos",
     cubic::Cubic = "cubic" apart,
     swift::Swift = "swift" apart,
+    bbr::Bbr = "bbr" apart,
     python::PythonControl = "python",
 }
 
@@ -98,6 +109,17 @@ pub trait Settings {
     /// Whether a reduction for marks takes a round trip: see `transport/tcp/reduction.rs`.
     fn reduces_in_proportion(&self) -> bool {
         false
+    }
+
+    /// Whether it sets the window by samples of the delivery rate ([`Control::on_sample`]), and losses alone do not: it needs
+    /// `sack`.
+    fn models_path(&self) -> bool {
+        false
+    }
+
+    /// How segments are spaced by [`Control::pacing_rate`].
+    fn pace(&self) -> Pace {
+        Pace::None
     }
 }
 
@@ -374,6 +396,28 @@ pub trait Control {
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         None
+    }
+
+    /// A connection starts, or its handshake ends with that round trip.
+    fn start(&mut self, window: &Window, round_trip: Option<Time>, now: Time) {
+        let _ = (window, round_trip, now);
+    }
+
+    /// The random stream of the connection's first flow, for controls that [model the path](Settings::models_path).
+    fn seed(&mut self, stream: Stream) {
+        let _ = stream;
+    }
+
+    /// An acknowledgement, for controls that [model the path](Settings::models_path); the sender has handled losses. Whether
+    /// the control holds itself back: then rates of segments that are sent from now on show no limit of the path.
+    fn on_sample(&mut self, window: &mut Window, sample: &Sample) -> bool {
+        let _ = (window, sample);
+        false
+    }
+
+    /// The first segment goes after a time without data, of a control that [models the path](Settings::models_path).
+    fn on_restart(&mut self, window: &mut Window, now: Time) {
+        let _ = (window, now);
     }
 
     /// The congestion window in bytes, for samples: `Window::cwnd`, unless the connection sends by less than a segment.

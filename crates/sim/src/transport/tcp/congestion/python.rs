@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::new_reno::{self, NewReno};
-use super::{Ack, Answer, Cause, CongestionEvent, Control, Recovery, Settings, Siblings, Step, Window};
+use super::{Ack, Answer, Cause, CongestionEvent, Control, Pace, Recovery, Settings, Siblings, Step, Window};
 use crate::prototype::{Bound, Factory, Named};
 use crate::transport::tcp::ecn::Echo;
 use crate::units::Rate;
@@ -56,6 +56,10 @@ impl Settings for PythonControl {
 
     fn reduces_in_proportion(&self) -> bool {
         self.proportional_reduction
+    }
+
+    fn pace(&self) -> Pace {
+        Pace::Strict
     }
 }
 

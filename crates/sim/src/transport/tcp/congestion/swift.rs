@@ -23,7 +23,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, Answer, Cause, CongestionEvent, Control, Recovery, Settings, Siblings, Step, Window};
+use super::{Ack, Answer, Cause, CongestionEvent, Control, Pace, Recovery, Settings, Siblings, Step, Window};
 use crate::problem::Problem;
 use crate::units::{Rate, Time};
 
@@ -100,6 +100,10 @@ impl Settings for Swift {
 
     fn acknowledges_each_segment(&self) -> bool {
         true
+    }
+
+    fn pace(&self) -> Pace {
+        Pace::Strict
     }
 }
 

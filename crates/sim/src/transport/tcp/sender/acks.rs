@@ -33,6 +33,7 @@ impl Sender {
                 }
                 self.backoff = 0;
                 self.timer.clear();
+                self.control.start(&self.window, self.rtt.smoothed(), cx.now());
             }
             kind::ACK => {
                 let before = self.una_seq;

@@ -5,6 +5,8 @@
 
 mod acks;
 mod delivered;
+mod delivery_rate;
+mod pacing;
 mod probe;
 mod rack;
 mod scoreboard;
@@ -15,20 +17,20 @@ mod undo;
 
 use std::collections::VecDeque;
 
+use self::pacing::Pacer;
 use self::selective::Selective;
 use super::congestion::{self, Cause, CongestionEvent, Control, Progress, Window};
 use super::ecn::Heard;
 use super::reduction::Reduction;
 use super::slow_start::Watch;
 use super::{Duplicates, Halves, Repair, Tcp, kind};
-use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Timer, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::transport::repath::Repathing;
 use crate::transport::rtt::Rtt;
 use crate::transport::source::{Next, Source};
-use crate::units::{Rate, Time};
+use crate::units::Time;
 
 /// The retransmission timer.
 pub const RETRANSMIT: u8 = 0;
@@ -88,10 +90,9 @@ pub struct Sender {
     /// The segment whose round trip is being timed, and when it was sent.
     timed: Option<(u32, Time)>,
     last_sent: Time,
-    /// Payload of the segment sent last.
-    last_len: u32,
     timer: Timer,
-    pace: Timer,
+    /// Its pacing, if it is paced.
+    pacer: Option<Box<Pacer>>,
     heard: Heard,
     /// The end of slow start by other signs than losses, if it has one.
     watch: Option<Box<Watch>>,
@@ -168,9 +169,8 @@ impl Sender {
             expired: None,
             timed: None,
             last_sent: Time::ZERO,
-            last_len: 0,
             timer: Timer::default(),
-            pace: Timer::default(),
+            pacer: Pacer::new(config),
             heard: Heard::new(config.echo().is_some()),
             watch: config.slow_start().watch(),
             repairs: false,
@@ -182,11 +182,6 @@ impl Sender {
     /// The congestion window in bytes.
     pub fn cwnd(&self) -> u64 {
         self.control.cwnd(&self.window)
-    }
-
-    /// The rate at which the congestion control paces, if it does: for observers.
-    pub fn rate(&self) -> Option<Rate> {
-        self.control.pacing_rate()
     }
 
     /// Whether the handshake is over.
@@ -207,7 +202,9 @@ impl Sender {
     /// None of the data that it has sent matters any more.
     pub fn stop(&mut self) {
         self.timer.clear();
-        self.pace.clear();
+        if let Some(pacer) = &mut self.pacer {
+            pacer.stop();
+        }
         if let Some(own) = &mut self.selective {
             own.probe.stop();
         }
@@ -219,7 +216,7 @@ impl Sender {
         segments.clear();
         let selective = config.sack().then(|| {
             let mut own = self.selective.take().unwrap_or_default();
-            own.reset();
+            own.reset(config.congestion().models_path());
             own
         });
         *self = Sender { segments, selective, ..Sender::new(config) };
@@ -319,13 +316,6 @@ impl Sender {
         self.next_seq + len <= self.una_seq + self.allowance(config)
     }
 
-    /// When the next segment may be sent, if the congestion control paces.
-    #[inline(always)]
-    fn paced_until(&self) -> Option<Time> {
-        let rate = self.control.pacing_rate()?;
-        Some(self.last_sent.saturating_add(rate.transmission(u64::from(self.last_len))))
-    }
-
     /// The next segment to send: a fast retransmission, then segments rewound by a timeout, then new data.
     #[inline]
     pub fn next_packet(
@@ -338,8 +328,9 @@ impl Sender {
         if !self.may_send(config, source) {
             return (None, false);
         }
-        if let Some(due) = self.paced_until().filter(|due| cx.now() < *due) {
-            cx.set_timer(&mut self.pace, due, Owner::Sender(id), PACE);
+        let due = self.paced_until(config);
+        if let Some(due) = due.filter(|due| cx.now() < *due) {
+            self.await_pace(id, due, cx);
             return (None, false);
         }
         self.restart_after_idle(config, cx.now());
@@ -361,8 +352,13 @@ impl Sender {
         }
         cx.sender(message.flow).packets_sent += 1;
         self.last_sent = cx.now();
-        self.last_len = segment.len;
+        if self.pacer.is_some() {
+            self.note_pace(segment.len, due, cx.now());
+        }
         let selective = self.selective.is_some();
+        if selective {
+            self.note_sending(number, again, cx.now());
+        }
         if !self.timer.is_set() || selective && again && number == self.una {
             self.start_timer(id, config, cx);
         }

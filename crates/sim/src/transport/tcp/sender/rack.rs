@@ -52,6 +52,11 @@ impl Rack {
         self.round_trip
     }
 
+    /// RACK.min_RTT; [`Time::NEVER`] before the first one.
+    pub fn least(&self) -> Time {
+        self.least
+    }
+
     /// A segment has arrived (steps 1 and 2). A retransmitted one that is acknowledged within less than the least round trip
     /// is the original.
     pub fn deliver(&mut self, latest: Latest, now: Time) {

@@ -6,6 +6,7 @@
 //! that had been sent (RFC 6675, 5.1). Rules 3 and 4 of `NextSeg`, retransmissions of segments that are not known to be
 //! lost, are left out, as in Linux.
 
+use super::delivery_rate::Sampler;
 use super::probe::Probe;
 use super::delivered::Delivered;
 use super::rack::Rack;
@@ -29,14 +30,27 @@ pub struct Selective {
     pub rack: Rack,
     pub probe: Probe,
     pub undo: Undo,
+    /// Samples of the delivery rate, for a control that models the path.
+    pub sampler: Option<Box<Sampler>>,
 }
 
 impl Selective {
-    /// Starts over with the memory of before.
-    pub fn reset(&mut self) {
+    /// Starts over with the memory of before; `models_path`: for a control that takes samples of the delivery rate.
+    pub fn reset(&mut self, models_path: bool) {
         let mut board = std::mem::take(&mut self.board);
         board.reset();
-        *self = Selective { board, ..Selective::default() };
+        let sampler = models_path.then(|| {
+            let mut sampler = self.sampler.take().unwrap_or_default();
+            sampler.reset();
+            sampler
+        });
+        *self = Selective { board, sampler, ..Selective::default() };
+    }
+
+    /// Whether the control sets the window by samples of the delivery rate.
+    #[inline]
+    pub fn samples(&self) -> bool {
+        self.sampler.is_some()
     }
 }
 
@@ -92,7 +106,9 @@ impl Sender {
             self.window.flight = in_flight;
             self.enter_recovery(config, source, cx.now());
         }
-        if self.reduction.is_some() {
+        if self.own().samples() {
+            self.take_sample(&delivered, (in_flight, newly_lost), source, cx.now());
+        } else if self.reduction.is_some() {
             let pipe = self.own().board.pipe();
             self.go_on_reducing(delivered.bytes, pipe, advances && newly_lost == 0);
         } else if advances && !self.recovering {
@@ -154,7 +170,9 @@ impl Sender {
         if self.recovering {
             self.recovering = false;
             self.end_reduction();
-            self.window.cwnd = self.window.ssthresh;
+            if !self.own().samples() {
+                self.window.cwnd = self.window.ssthresh;
+            }
             let own = self.own();
             own.undo.forget();
             own.rack.on_recovered();
@@ -174,7 +192,7 @@ impl Sender {
             self.window.flight = outstanding.max(self.window.flight);
             self.window.flight = self.let_go(source);
             self.on_congestion_event(Cause::FastRetransmit { dupacks: 0 }, source, now);
-            if config.repair() == Repair::Proportional {
+            if config.repair() == Repair::Proportional && !self.own().samples() {
                 self.reduction = Some(Reduction::by_segments(before, self.window.cwnd, self.end_seq));
             }
         }

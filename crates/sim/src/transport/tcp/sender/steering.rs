@@ -5,6 +5,7 @@ use crate::engine::contract::host::Host;
 use crate::engine::contract::packet::Packet;
 use crate::ids::ConnId;
 use crate::random::Purpose;
+use crate::transport::tcp::congestion::Control;
 use crate::transport::repath::{Acked, Repathing};
 use crate::transport::tcp::{Tcp, kind};
 use crate::units::Time;
@@ -17,6 +18,10 @@ impl Sender {
             Box::new(Repathing::new(cx.conn(id).label, stream))
         };
         self.path = config.repath.is_some().then(start);
+        if config.congestion().models_path() {
+            self.control.seed(cx.flow_stream(Purpose::Control, key));
+            self.control.start(&self.window, None, cx.now());
+        }
     }
 
     /// An acknowledgement has been handled, before which all bytes up to that number were acknowledged.

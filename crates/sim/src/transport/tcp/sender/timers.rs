@@ -1,6 +1,6 @@
-//! Timers of the sender: retransmission (RFC 6298), pacing, and windows after a pause.
+//! Timers of the sender: retransmission (RFC 6298), and windows after a pause.
 
-use super::{PACE, RETRANSMIT, Sender};
+use super::{RETRANSMIT, Sender};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::Host;
 use crate::ids::ConnId;
@@ -12,7 +12,8 @@ use crate::units::Time;
 
 impl Sender {
     pub(super) fn restart_after_idle(&mut self, config: &Tcp, now: Time) {
-        if config.idle_restart() == IdleRestart::None || self.una < self.end || self.end == 0 {
+        let models = config.congestion().models_path();
+        if config.idle_restart() == IdleRestart::None || models || self.una < self.end || self.end == 0 {
             return;
         }
         let (idle, timeout) = (now.saturating_sub(self.last_sent), self.timeout(config));
@@ -35,13 +36,6 @@ impl Sender {
     pub(super) fn start_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut impl Host) {
         let due = cx.now() + self.timeout(config);
         cx.set_timer(&mut self.timer, due, Owner::Sender(id), RETRANSMIT);
-    }
-
-    /// The timer for the next segment of a paced connection.
-    pub fn on_pace(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) {
-        if cx.timer_is_due(&mut self.pace, Owner::Sender(id), PACE) && self.may_send(config, source) {
-            cx.ready(id);
-        }
     }
 
     /// Whether nothing has come back of the window when the timer expires: neither the acknowledgement of a segment of it
