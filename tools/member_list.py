@@ -98,8 +98,8 @@ TRANSPORTS = [
         "l2dct",
         Completions("answers"),
         {"L2DCT": {}, "DCTCP": {"transport.tcp.congestion": "dctcp"}},
-        "The example under L2DCT and DCTCP. The last answer takes {0[max]:.2f} ms under L2DCT and {1[max]:.2f} ms under "
-        "DCTCP.",
+        "The example under L2DCT and DCTCP. The last answer takes {0[max]:.2f} ms under L2DCT and {1[max]:.2f} ms "
+        "under DCTCP.",
     ),
     transport(
         "bos",

@@ -195,7 +195,7 @@ def _whole(name: str, papers: Sequence[Paper]) -> Selection:
 
 
 def _part(paper: Paper, wanted: str) -> Selection | None:
-    """The figure with that id and its claims, or else the figures that check a claim of that id, with or without its letter.
+    """The figure with that id and its claims, or else figures that check a claim of that id, its letter there or not.
 
     A claim may be named after a figure that does not check it: who asks for that figure gets no other.
     """

@@ -134,7 +134,7 @@ pub enum Growth {
 /// Spacing of the segments of a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Pacing {
+pub enum Paced {
     /// They go as acknowledgements let them.
     #[default]
     None,

@@ -25,7 +25,7 @@ pub mod sender;
 mod settings;
 pub mod slow_start;
 
-pub use self::choices::{Duplicates, Floor, Growth, Halves, IdleRestart, Pacing, Repair};
+pub use self::choices::{Duplicates, Floor, Growth, Halves, IdleRestart, Paced, Repair};
 pub use self::preset::Preset;
 use self::receiver::{DELAYED_ACK, Receiver};
 use self::sender::{PACE, PROBE, RETRANSMIT, Sender};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::choices::{
-    Duplicates, Floor, Growth, Halves, IdleRestart, Pacing, Repair, or_truth_value, word_or_truth_value,
+    Duplicates, Floor, Growth, Halves, IdleRestart, Paced, Repair, or_truth_value, word_or_truth_value,
 };
 use super::congestion::{Congestion, Pace};
 use super::ecn::Echo;
@@ -163,7 +163,7 @@ pub struct Tcp {
     #[schemars(transform = or_truth_value)]
     pub idle_restart: Option<IdleRestart>,
     /// Spacing of segments, for controls that do not pace by themselves, as bbr and swift do.
-    pub pacing: Pacing,
+    pub pacing: Paced,
     /// Segments at the start of a connection that are not paced (Linux: 10), by `pacing` or bbr.
     #[schemars(range(max = 1_000_000))]
     pub pacing_burst: u32,
@@ -223,7 +223,7 @@ impl Default for Tcp {
             growth: None,
             window_validation: None,
             idle_restart: None,
-            pacing: Pacing::None,
+            pacing: Paced::None,
             pacing_burst: 10,
             ecn: false,
             ecn_retransmissions: false,
@@ -334,7 +334,7 @@ impl Settings for Tcp {
             ("pacing", paces == Pace::None, "a congestion control that does not pace by itself, such as cubic"),
             (
                 "pacing_burst",
-                paces == Pace::Smooth || paces == Pace::None && self.pacing == Pacing::Internal,
+                paces == Pace::Smooth || paces == Pace::None && self.pacing == Paced::Internal,
                 "pacing = \"internal\"",
             ),
         ])

@@ -9,7 +9,7 @@ use crate::engine::contract::host::{Host, Timer};
 use crate::ids::ConnId;
 use crate::transport::source::Source;
 use crate::transport::tcp::congestion::{Control, Pace};
-use crate::transport::tcp::{Pacing, Tcp};
+use crate::transport::tcp::{Paced, Tcp};
 use crate::units::{Rate, Time};
 
 /// Pacing of a connection.
@@ -29,7 +29,7 @@ impl Pacer {
     /// Of a connection that has not sent anything, if it is paced.
     pub fn new(config: &Tcp) -> Option<Box<Pacer>> {
         let own = config.congestion().pace();
-        let by_window = own == Pace::None && config.pacing == Pacing::Internal;
+        let by_window = own == Pace::None && config.pacing == Paced::Internal;
         let pace = if by_window { Pace::Smooth } else { own };
         let pacer = Pacer { timer: Timer::default(), from: Time::ZERO, len: 0, pace, by_window };
         (pace != Pace::None).then(|| Box::new(pacer))
@@ -115,7 +115,7 @@ mod tests {
 
     /// Times at which segments go, in us, of a window of twenty that is paced by it: from its first acknowledgement at 2,100
     /// on, behind which a second one comes at 2,126.
-    fn times(ssthresh: Option<u64>, pacing: Pacing) -> Vec<f64> {
+    fn times(ssthresh: Option<u64>, pacing: Paced) -> Vec<f64> {
         let config = Tcp {
             mss: Bytes(1000),
             handshake: false,
@@ -159,9 +159,9 @@ mod tests {
     fn the_window_in_a_round_trip() {
         let slow_start = [2_100.0, 2_125.0, 2_172.73, 2_220.45];
         for (ssthresh, pacing, expected) in [
-            (None, Pacing::Internal, &slow_start[..]),
-            (Some(20_000), Pacing::Internal, &[2_100.0, 2_143.43]),
-            (None, Pacing::None, &[2_100.0, 2_100.0, 2_126.0, 2_126.0]),
+            (None, Paced::Internal, &slow_start[..]),
+            (Some(20_000), Paced::Internal, &[2_100.0, 2_143.43]),
+            (None, Paced::None, &[2_100.0, 2_100.0, 2_126.0, 2_126.0]),
         ] {
             let found = times(ssthresh, pacing);
             let near = found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 0.01);
