@@ -258,6 +258,22 @@ fn requests_and_stops_are_repeated() {
     assert_eq!(run.flow("fct_acked_ps"), 2 * TA + MS + 2 * TA);
 }
 
+/// The last packet and the stop behind it are lost. The receiver, which lacks a packet, goes on sending credits, of which none is
+/// of use to a sender that has sent all: these do not keep it from repeating its stop, 1 ms after the last credit before.
+#[test]
+fn a_stop_is_repeated_though_credits_come() {
+    let end = (alone(100, T) - US / 20) / 1000;
+    let run = faulty(
+        &format!(
+            "faults.packets = [{{ traffic = \"f\", numbers = [100] }}]\nfaults.events = [{{ at = \"{end}ns\", target.cable = \
+             [\"switch\", \"host 1\"], change = \"down\", lasts = \"1us\" }}]"
+        ),
+        100,
+    );
+    assert_eq!((run.flow("delivered_bytes"), run.flow("timeouts")), (100 * PAYLOAD, 1));
+    assert!((MS..2 * MS).contains(&run.flow("fct_ps")), "{}", run.flow("fct_ps"));
+}
+
 /// Random losses of any packets: all data arrives.
 #[test]
 fn flows_survive_random_losses() {

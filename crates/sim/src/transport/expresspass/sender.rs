@@ -81,10 +81,14 @@ impl Sender {
         self.stop_due || !self.credits.is_empty()
     }
 
-    /// A credit. It is wasted if those before it are enough for the remaining packets.
+    /// A credit. It is wasted if those before it are enough for the remaining packets. Behind the last packet credits say
+    /// nothing of the stop, which may be lost: it is repeated however many still come.
     #[inline]
     pub fn on_credit(&mut self, id: ConnId, header: &Header, plan: &Plan, cx: &mut impl Host) {
         self.came += 1;
+        if self.next == self.packets {
+            return;
+        }
         if (self.credits.len() as u32) < self.packets - self.next {
             self.credits.push_back(Credit { number: header.number, sent_at: header.ack });
         }
