@@ -199,8 +199,8 @@ __all__ = [
     "Pace",
     "PacePoisson",
     "PaceRate",
+    "Paced",
     "Pacing",
-    "Pacing2",
     "Pairs",
     "ParallelTcp",
     "Pareto",
@@ -1778,7 +1778,7 @@ class Tcp(Model):
     to-initial".
     """
 
-    pacing: Pacing = "none"
+    pacing: Paced = "none"
     """Spacing of segments, for controls that do not pace by themselves, as bbr and swift do."""
 
     pacing_burst: int = 10
@@ -3512,7 +3512,7 @@ class RepsLegacy(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pacing2(Model):
+class Pacing(Model):
     """Settings of a sender at a rate that switches give."""
 
     mss: str = "1460B"
@@ -3562,7 +3562,7 @@ class Rcp(Model):
 
     _tag = "rcp"
 
-    pacing: Pacing2 = Pacing2()
+    pacing: Pacing = Pacing()
     """Settings of the sender."""
 
 
@@ -3630,7 +3630,7 @@ class D3(Model):
 
     _tag = "d3"
 
-    pacing: Pacing2 = Pacing2()
+    pacing: Pacing = Pacing()
     """Settings of the sender."""
 
     guard_rtts: float = 0.0
@@ -3660,7 +3660,7 @@ class Pdq(Model):
     a deadline are given up.
     """
 
-    pacing: Pacing2 = Pacing2()
+    pacing: Pacing = Pacing()
     """Settings of the sender."""
 
 
@@ -3670,7 +3670,7 @@ class Racs(Model):
 
     _tag = "racs"
 
-    pacing: Pacing2 = Pacing2()
+    pacing: Pacing = Pacing()
     """Settings of the sender."""
 
 
@@ -5898,7 +5898,7 @@ Growth = Literal["acks", "whole-acks", "bytes", "segments"]
 IdleRestart = Literal["none", "initial-window", "halve", "halve-to-initial"]
 
 # Spacing of the segments of a window.
-Pacing = Literal["none", "internal"]
+Paced = Literal["none", "internal"]
 
 # Which of a packet's bytes decides its class.
 TagBy = Literal["first", "last"]
