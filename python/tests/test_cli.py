@@ -244,7 +244,7 @@ def test_explain(flowyard):
     [
         ("cwnd_bytes", {"samples": ["series"]}),
         ("backlog_bytes", {"samples": ["series"]}),
-        ("queue_bytes", {"samples": ["series"], "histograms": ["metric"]}),
+        ("queue_bytes", {"samples": ["series"], "histograms": ["metric"], "events": ["queue_bytes"]}),
         ("network_ps", {"histograms": ["metric"]}),
         # A column of links is called as a series is.
         ("utilisation", {"links": ["utilisation"], "samples": ["series"]}),

@@ -174,6 +174,12 @@ def test_flows_that_cannot_be_told_apart_are_left_out():
     assert [(row, flow.end_ps) for row, flow in found.pairs] == [(0, 7 * US), (1, 9 * US)]
 
 
+def test_two_transports_are_sent_to_where_they_are_compared(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["compare", "ndp", "dctcp"]) == 2
+    assert "flowyard run SCENARIO --compare ndp,dctcp" in " ".join(capsys.readouterr().err.split())
+
+
 def test_starts_tell_flows_apart():
     ours = [Flow(i, 0, 1, 10_000, i * 3 * US) for i in range(4)]
     theirs = [

@@ -51,7 +51,9 @@ def test_commands_are_found() -> None:
 def test_the_readme_says_what_a_shorter_timeout_does() -> None:
     """The first figure that a reader may try, with the command that the sentence has."""
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (said,) = re.findall(r"with `--set (\S+)=(\S+)`\sthe slowdown of 251 falls to (\d+)", readme)
+    (said,) = re.findall(
+        r"with\s`flowyard run web-search-tcp --set (\S+)=(\S+)` the slowdown of 251 falls to (\d+)", readme
+    )
     flows = pl.DataFrame(fy.run("web-search-tcp", {said[0]: said[1]}).flows).filter("measured")
     short = flows.filter(pl.col("size_bytes") <= 100_000)["slowdown"]
     assert round(short.quantile(0.99, "linear") or 0) == int(said[2])

@@ -4,9 +4,10 @@ import argparse
 from pathlib import Path
 
 from flowyard.commands import options
+from flowyard.errors import UserError
 
 NAME = "compare"
-HELP = "compare another simulator's completion times with those of a run, flow by flow"
+HELP = "compare another simulator's completion times with those of a run, flow by flow (transports: run --compare)"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compares the two."""
+    """Compares the two.
+
+    Raises:
+        UserError: There is no such run, perhaps because two transports were to be compared.
+    """
     from flowyard.peers import command
+
+    if not arguments.run.exists() and not arguments.file.exists():
+        names = f"{arguments.run},{arguments.file}"
+        raise UserError(
+            f"{arguments.run}: no such folder; compare takes a run and the output of another simulator. Transports on the "
+            f"same flows: flowyard run SCENARIO --compare {names}"
+        )
 
     return command.run(arguments)
