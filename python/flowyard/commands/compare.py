@@ -34,8 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.run.exists() and not arguments.file.exists():
         names = f"{arguments.run},{arguments.file}"
         raise UserError(
-            f"{arguments.run}: no such folder; compare takes a run and the output of another simulator. Transports on the "
-            f"same flows: flowyard run SCENARIO --compare {names}"
+            f"{arguments.run}: no such folder; compare takes a run and the output of another simulator. Transports on "
+            f"the same flows: flowyard run SCENARIO --compare {names}"
         )
 
     return command.run(arguments)
