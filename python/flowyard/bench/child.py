@@ -67,7 +67,7 @@ def payload(scenario: dict[str, Any]) -> int:
     if "mtu" in fields:
         headers = ("network_header", "scheduled_header", "header_bytes")
         return size(fields["mtu"]) - sum(size(fields[key]) for key in headers if key in fields)
-    # Schemes that are told their rate share a table of how packets are sent; TCP's field of that name is a word.
+    # Transports whose rates switches assign share a table of how packets are sent; TCP's field of that name is a word.
     if isinstance(fields.get("pacing"), dict):
         fields = fields["pacing"]
     return size(fields.get("payload") or fields["mss"])

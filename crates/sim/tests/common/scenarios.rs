@@ -88,3 +88,14 @@ pub fn queue_under_tcp(fields: &str, queue: &str) -> String {
         Err(problems) => problems.to_string(),
     }
 }
+
+/// A traffic entry for each flow: name, source, destination, start in picoseconds, bytes.
+pub fn timed_flows(flows: &[(&str, u32, u32, u64, u64)]) -> String {
+    let entry = |(name, from, to, start, bytes): &(&str, u32, u32, u64, u64)| {
+        format!(
+            "[[traffic]]\nname = \"{name}\"\narrivals.at-once = {{ at = \"{start}ps\", jitter = \"0s\" }}\n\
+             matrix.pairs = [[{from}, {to}]]\nsizes.fixed = \"{bytes}B\"\n"
+        )
+    };
+    flows.iter().map(entry).collect()
+}

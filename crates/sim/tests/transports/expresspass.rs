@@ -4,6 +4,7 @@
 //! 1538 B on the wire, of which 1460 B are payload, and takes T; a packet without payload is 84 B and takes A. Credits at the
 //! largest rate are S apart.
 
+use crate::common::scenarios::timed_flows;
 use crate::common::{MS, Run, US, run, run_with, same, scenario};
 use flowyard_sim::engine::data::plan::Agenda;
 
@@ -19,14 +20,8 @@ const TA: u64 = 2 * A + 2 * D;
 
 /// Flows over one switch: name, source, destination, start, bytes.
 fn flows(settings: &str, flows: &[(&str, u32, u32, u64, u64)]) -> String {
-    let entry = |(name, from, to, start, bytes): &(&str, u32, u32, u64, u64)| {
-        format!(
-            "[[traffic]]\nname = \"{name}\"\narrivals.at-once = {{ at = \"{start}ps\", jitter = \"0s\" }}\n\
-             matrix.pairs = [[{from}, {to}]]\nsizes.fixed = \"{bytes}B\"\n"
-        )
-    };
     let network = "[topology.single-switch]\nhosts = 66\nrate = \"10Gbps\"\ndelay = \"1us\"\n";
-    format!("{settings}\n{network}{}", flows.iter().map(entry).collect::<String>())
+    format!("{settings}\n{network}{}", timed_flows(flows))
 }
 
 fn steady(settings: &str) -> String {

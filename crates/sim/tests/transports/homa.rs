@@ -4,6 +4,7 @@
 //! Unless a test differs: one switch, links of 10 Gbps with a delay of 1 us; a full data packet is 1538 B on the wire, of
 //! which 1440 B are payload, and takes T; a packet without payload is 84 B and takes A.
 
+use crate::common::scenarios::timed_flows;
 use crate::common::{Run, US, run, run_with};
 use proptest::prelude::*;
 
@@ -27,14 +28,8 @@ fn framed(window: u64, more: &str) -> String {
 
 /// Messages over one switch: name, source, destination, start, bytes.
 fn messages(settings: &str, messages: &[(&str, u32, u32, u64, u64)]) -> String {
-    let entry = |(name, from, to, start, bytes): &(&str, u32, u32, u64, u64)| {
-        format!(
-            "[[traffic]]\nname = \"{name}\"\narrivals.at-once = {{ at = \"{start}ps\", jitter = \"0s\" }}\n\
-             matrix.pairs = [[{from}, {to}]]\nsizes.fixed = \"{bytes}B\"\n"
-        )
-    };
     let network = "[topology.single-switch]\nhosts = 70\nrate = \"10Gbps\"\ndelay = \"1us\"\n";
-    format!("{settings}\n{network}{}", messages.iter().map(entry).collect::<String>())
+    format!("{settings}\n{network}{}", timed_flows(messages))
 }
 
 fn alone(bytes: u64, window: u64, more: &str) -> Run {

@@ -1,6 +1,7 @@
 //! pFabric against times worked out by hand and against shortest remaining processing time: order of service,
 //! order of drops, and the sender's behaviour when nothing gets through.
 
+use crate::common::scenarios::timed_flows;
 use crate::common::scenarios::{self, flow_into_a_slower_link};
 use crate::common::{PACKET, US, read, run, run_with, scenario};
 use proptest::prelude::*;
@@ -15,15 +16,10 @@ const ROUND_TRIP: u64 = 2 * (T + D) + 2 * (A + D);
 
 /// Flows of so many full packets over one switch: name, source, destination, start, packets.
 fn flows(settings: &str, flows: &[(&str, u32, u32, u64, u64)]) -> String {
-    let entry = |(name, from, to, start, packets): &(&str, u32, u32, u64, u64)| {
-        format!(
-            "[[traffic]]\nname = \"{name}\"\narrivals.at-once = {{ at = \"{start}ps\", jitter = \"0s\" }}\n\
-             matrix.pairs = [[{from}, {to}]]\nsizes.fixed = \"{}B\"\n",
-            packets * PAYLOAD
-        )
-    };
+    let in_bytes = |&(name, from, to, start, packets)| (name, from, to, start, packets * PAYLOAD);
+    let flows = timed_flows(&flows.iter().map(in_bytes).collect::<Vec<_>>());
     let network = "[topology.single-switch]\nhosts = 6\nrate = \"1Gbps\"\ndelay = \"1us\"\n";
-    format!("{settings}\n{network}{}", flows.iter().map(entry).collect::<String>())
+    format!("{settings}\n{network}{flows}")
 }
 
 /// A packet carries the bytes that its flow has not sent, itself included; timeouts are far away.

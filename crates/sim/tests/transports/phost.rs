@@ -4,6 +4,7 @@
 //! Unless a test differs: one switch, links of 10 Gbps with a delay of 200 ns; a full data packet is 1500 B on the wire, of
 //! which 1460 B are payload, and takes T; a packet without payload is 40 B and takes A.
 
+use crate::common::scenarios::timed_flows;
 use crate::common::{MS, Run, US, run};
 
 /// 1500 B and 40 B at 10 Gbps.
@@ -16,14 +17,8 @@ const TA: u64 = 2 * A + 2 * D;
 
 /// Flows over one switch: name, source, destination, start, bytes.
 fn flows(settings: &str, flows: &[(&str, u32, u32, u64, u64)]) -> String {
-    let entry = |(name, from, to, start, bytes): &(&str, u32, u32, u64, u64)| {
-        format!(
-            "[[traffic]]\nname = \"{name}\"\narrivals.at-once = {{ at = \"{start}ps\", jitter = \"0s\" }}\n\
-             matrix.pairs = [[{from}, {to}]]\nsizes.fixed = \"{bytes}B\"\n"
-        )
-    };
     let network = "[topology.single-switch]\nhosts = 18\nrate = \"10Gbps\"\ndelay = \"200ns\"\n";
-    format!("{settings}\n{network}{}", flows.iter().map(entry).collect::<String>())
+    format!("{settings}\n{network}{}", timed_flows(flows))
 }
 
 fn alone(bytes: u64, settings: &str) -> Run {
