@@ -270,7 +270,13 @@ mod tests {
 
     /// Ports of 10 Gbps with so many bytes and paused classes.
     fn loads(ports: [(u64, u8); 3]) -> [PortLoad; 3] {
-        ports.map(|(waiting, paused)| PortLoad { waiting, ahead: waiting, wire: 0, rate: Rate(10_000_000_000), paused })
+        ports.map(|(waiting, paused)| PortLoad {
+            waiting,
+            ahead: waiting,
+            wire: 0,
+            rate: Rate(10_000_000_000),
+            paused,
+        })
     }
 
     fn choose(model: &mut Model, (label, ticket): (u32, u64), now: Time, ports: [(u64, u8); 3]) -> u32 {

@@ -93,7 +93,8 @@ mod tests {
     fn counts(ahead: [u64; 4]) -> [u32; 4] {
         let stream = Stream::new(1, 0, Purpose::Balancer, 2 << 8);
         let mut model = Model { steps: [16_000, 64_000], stream };
-        let loads = ahead.map(|ahead| PortLoad { waiting: 1 << 20, ahead, wire: 1500, rate: Rate(1), paused: 0 });
+        let loads =
+            ahead.map(|ahead| PortLoad { waiting: 1 << 20, ahead, wire: 1500, rate: Rate(1), paused: 0 });
         let next_hops = [0, 2, 4, 6].map(LinkId);
         let mut counts = [0; 4];
         for ticket in 0..3000 {
@@ -112,7 +113,10 @@ mod tests {
             let found = counts(ahead);
             for (found, expected) in found.into_iter().zip(expected) {
                 let deviation = 4.0 * (f64::from(expected) * (1.0 - f64::from(expected) / 3000.0)).sqrt();
-                assert!((f64::from(found) - f64::from(expected)).abs() <= deviation, "{found}, not {expected}");
+                assert!(
+                    (f64::from(found) - f64::from(expected)).abs() <= deviation,
+                    "{found}, not {expected}"
+                );
             }
         };
         shares([0, 15_999, 16_000, 70_000], [1500, 1500, 0, 0]);

@@ -86,7 +86,8 @@ impl OverTcp for Mptcp {
         let fields = ["join", "receive_window", "reinject"];
         let alone = Unread::among(fields.map(|field| (field, self.subflows > 1, "several subflows")));
         let grows = !self.tcp.congestion().models_path();
-        let coupling = Unread::among([("coupling", grows, "a congestion control whose window grows, such as newreno")]);
+        let coupling =
+            Unread::among([("coupling", grows, "a congestion control whose window grows, such as newreno")]);
         alone.into_iter().chain(coupling).collect()
     }
 }

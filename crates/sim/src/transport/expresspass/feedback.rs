@@ -42,13 +42,7 @@ pub struct Feedback {
 impl Feedback {
     /// A flow begins at that share of the largest rate.
     pub fn new(rate: f64, now: Time, rules: &Rules) -> Feedback {
-        Feedback {
-            rate,
-            weight: rules.w_initial,
-            may_increase: true,
-            changed_at: now,
-            ..Feedback::default()
-        }
+        Feedback { rate, weight: rules.w_initial, may_increase: true, changed_at: now, ..Feedback::default() }
     }
 
     /// Data has come that answers the credit of that number, sent at that time. Those before it are lost.

@@ -331,7 +331,11 @@ impl Settings for Tcp {
             ("growth_in_repair", !models, by_window),
             ("window_validation", !models, by_window),
             ("idle_restart", !models, by_window),
-            ("pacing", paces == Pace::None, "a congestion control that does not pace by itself, such as cubic"),
+            (
+                "pacing",
+                paces == Pace::None,
+                "a congestion control that does not pace by itself, such as cubic",
+            ),
             (
                 "pacing_burst",
                 paces == Pace::Smooth || paces == Pace::None && self.pacing == Paced::Internal,

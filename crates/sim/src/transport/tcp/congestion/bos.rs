@@ -118,7 +118,11 @@ mod tests {
     use crate::units::Time;
 
     fn ack(una: u64, next: u64) -> Ack {
-        Ack { common: ack::Ack { acked: MSS, una, next, ..ack::Ack::default() }, may_grow: true, ..Ack::default() }
+        Ack {
+            common: ack::Ack { acked: MSS, una, next, ..ack::Ack::default() },
+            may_grow: true,
+            ..Ack::default()
+        }
     }
 
     fn mark(model: &mut Model, window: &mut Window) {

@@ -180,7 +180,8 @@ mod tests {
         let mut found = Vec::new();
         for number in 0..4u32 {
             let sent = 10 * u64::from(number);
-            let rate = sampler.on_delivered(&delivered(number, sent), US(90), US(100 + 20 * u64::from(number)));
+            let rate =
+                sampler.on_delivered(&delivered(number, sent), US(90), US(100 + 20 * u64::from(number)));
             sampler.forget(number + 1);
             if number == 0 {
                 sampler.on_send(4, false, US(100));
@@ -245,7 +246,11 @@ mod tests {
         sampler.on_send(2, false, US(2));
         let limited: Vec<_> = (0..4)
             .map(|number: u32| {
-                let rate = sampler.on_delivered(&delivered(number, number.into()), US(10), US(100 + 10 * u64::from(number)));
+                let rate = sampler.on_delivered(
+                    &delivered(number, number.into()),
+                    US(10),
+                    US(100 + 10 * u64::from(number)),
+                );
                 sampler.forget(number + 1);
                 if number == 2 {
                     assert!(!sampler.is_limited());

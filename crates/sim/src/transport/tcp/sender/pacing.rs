@@ -141,9 +141,14 @@ mod tests {
                 host.answers(&mut model, &ack);
             }
             send(&mut host, &mut model);
-            while model.senders.get(FLOW).0.pacer.as_ref().is_some_and(|pacer| {
-                pacer.timer.is_set() && pacer.timer.due() < Time::from_us(until)
-            }) {
+            while model
+                .senders
+                .get(FLOW)
+                .0
+                .pacer
+                .as_ref()
+                .is_some_and(|pacer| pacer.timer.is_set() && pacer.timer.due() < Time::from_us(until))
+            {
                 host.expires(&mut model);
                 send(&mut host, &mut model);
             }

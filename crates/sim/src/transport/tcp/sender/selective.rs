@@ -6,9 +6,9 @@
 //! that had been sent (RFC 6675, 5.1). Rules 3 and 4 of `NextSeg`, retransmissions of segments that are not known to be
 //! lost, are left out, as in Linux.
 
+use super::delivered::Delivered;
 use super::delivery_rate::Sampler;
 use super::probe::Probe;
-use super::delivered::Delivered;
 use super::rack::Rack;
 use super::scoreboard::Scoreboard;
 use super::undo::Undo;

@@ -5,8 +5,8 @@ use crate::engine::contract::host::Host;
 use crate::engine::contract::packet::Packet;
 use crate::ids::ConnId;
 use crate::random::Purpose;
-use crate::transport::tcp::congestion::Control;
 use crate::transport::repath::{Acked, Repathing};
+use crate::transport::tcp::congestion::Control;
 use crate::transport::tcp::{Tcp, kind};
 use crate::units::Time;
 

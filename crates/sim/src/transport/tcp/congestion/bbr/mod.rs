@@ -22,9 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use self::path::Path;
 use super::sample::{Repairing, Sample};
-use super::{
-    Ack, Answer, Cause, CongestionEvent, Control, Pace, Recovery, Settings, Siblings, Step, Window,
-};
+use super::{Ack, Answer, Cause, CongestionEvent, Control, Pace, Recovery, Settings, Siblings, Step, Window};
 use crate::random::Stream;
 use crate::units::{Rate, Time};
 
@@ -122,7 +120,10 @@ enum Mode {
     /// A phase of it.
     ProbeBw(u8),
     /// With the end of its duration, once the window is down, and whether a round has passed since.
-    ProbeRtt { until: Option<Time>, round: bool },
+    ProbeRtt {
+        until: Option<Time>,
+        round: bool,
+    },
 }
 
 /// State of a connection.

@@ -146,12 +146,11 @@ mod tests {
     #[test]
     fn a_round_is_a_round_trip() {
         let (mut path, config) = (Path::new(), Bbr::default());
-        let starts = [(0, 1_000), (0, 2_000), (0, 10_000), (1_000, 9_000), (9_999, 5_000), (10_000, 9_000)].map(
-            |(before, bytes)| {
+        let starts = [(0, 1_000), (0, 2_000), (0, 10_000), (1_000, 9_000), (9_999, 5_000), (10_000, 9_000)]
+            .map(|(before, bytes)| {
                 path.take_rate(&sample(before, bytes, false), &config);
                 path.round_starts
-            },
-        );
+            });
         assert_eq!(starts, [true, false, false, true, false, true]);
     }
 
@@ -160,14 +159,15 @@ mod tests {
     fn three_rounds_without_growth_fill_the_pipe() {
         let (mut path, config) = (Path::new(), Bbr::default());
         let mut delivered = 0;
-        let full = [(100, false), (200, false), (250, false), (300, false), (300, true), (305, false), (310, false)]
-            .map(|(bytes, limited)| {
-                let sample = sample(delivered, bytes, limited);
-                delivered += bytes;
-                path.take_rate(&sample, &config);
-                path.check_full(&sample, &config);
-                path.is_full
-            });
+        let full =
+            [(100, false), (200, false), (250, false), (300, false), (300, true), (305, false), (310, false)]
+                .map(|(bytes, limited)| {
+                    let sample = sample(delivered, bytes, limited);
+                    delivered += bytes;
+                    path.take_rate(&sample, &config);
+                    path.check_full(&sample, &config);
+                    path.is_full
+                });
         assert_eq!(full, [false, false, false, false, false, false, true]);
     }
 
