@@ -1,6 +1,7 @@
 //! Measuring windows: by hand, and against runs that stop at both ends of the window.
 
 use crate::common::{in_parts, run_with, same, scenario};
+use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::engine::parted::executor::InTurn;
 use flowyard_sim::records::Values;
 
@@ -127,6 +128,30 @@ fn a_window_longer_than_the_traffic() {
     assert_eq!(run.link("host 0", "switch 0", "packets"), 5);
     let busy = run.float("utilisation", run.row("host 0", "switch 0")) * 10_000.0;
     assert!((busy - 60.0).abs() < 1e-6, "{busy}");
+}
+
+/// A flow that is open at the end of the window has begun and has not ended. At 10 Mbps a packet takes 1.2 ms, longer than
+/// `stall`, in one part and in two: its sender has not given up, and the run goes on.
+#[test]
+fn a_flow_beyond_the_window_does_not_stall() {
+    let text = r#"
+        transport = "tcp"
+        topology.line = { switches = 2, rates = ["10Mbps", "10Mbps", "10Mbps"] }
+        [run]
+        stall = "1ms"
+        measure = { from = "0s", until = "5ms" }
+        [[traffic]]
+        name = "one"
+        arrivals.times.at = ["0s"]
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "60KB"
+    "#;
+    let scenario = scenario(text, &[]);
+    let whole = in_parts(&scenario, 1, &InTurn);
+    assert_eq!((whole.status(), whole.counters().unfinished_flows), (Status::Complete, 0));
+    // 60 kB take 48 ms at 10 Mbps.
+    assert!(whole.end() > 48_000_000_000, "{}", whole.end());
+    same(&whole, &in_parts(&scenario, 2, &InTurn));
 }
 
 /// The scenarios, each with queues of another kind: committed ports, trimming, PFC, credits, marks, faults.

@@ -78,8 +78,10 @@ impl<M: Members> Engine<'_, '_, M> {
         self.see_start(id);
     }
 
-    /// The measuring window ends: what the run waited for besides its flows.
+    /// The measuring window ends, which the run awaited besides its flows: one more of what has begun and ended, so that
+    /// flows that are open stay so in number.
     fn end_window(&mut self) {
+        self.begun += 1;
         self.flows_done += 1;
         self.ended_at = self.ended_at.max(self.net.now);
         self.horizon = Time::ZERO;
