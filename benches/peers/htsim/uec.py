@@ -18,12 +18,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from flowyard import results
 from flowyard.bench import tell
+from flowyard.interchange import htsim_cm, htsim_plan, htsim_topo, htsim_uec
+from flowyard.interchange.text import Source
 
 BUILD = Path("out/bench/uec")
 FOLDER = Path("htsim/sim/datacenter")
@@ -34,24 +36,23 @@ FINISHED = re.compile(r"^Flow (\S+) .*?finished at ([\d.e+]+)", re.MULTILINE)
 TOTALS = re.compile(
     r"^New: (\d+) Rtx: (\d+) RTS: (\d+) .*?ACKs: (\d+) NACKs: (\d+) Pulls: (\d+)", re.MULTILINE
 )
-CONTROLS = {
-    ("-sender_cc_only",): "nscc",
-    ("-receiver_cc_only",): "rccc",
-    ("-sender_cc", "-receiver_cc"): "both",
-}
+CONTROLS: tuple[tuple[str, ...], ...] = (
+    ("-sender_cc_only",),
+    ("-receiver_cc_only",),
+    ("-sender_cc", "-receiver_cc"),
+)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A matrix of the checkout, its fat-tree, and options of htsim_uec."""
+    """A matrix of the checkout, its fat-tree, and options of htsim_uec, those of its control apart."""
 
     name: str
     matrix: str
     k: int
     options: tuple[str, ...] = ()
-    controls: tuple[tuple[str, ...], ...] = tuple(CONTROLS)
+    controls: tuple[tuple[str, ...], ...] = CONTROLS
     end_us: int = 30_000
-    overrides: dict[str, Any] = field(default_factory=dict)
 
 
 PERMUTATION = "perm_1024n_1024c_0u_2000000b.cm"
@@ -101,20 +102,10 @@ def main() -> int:
     if given.plan:
         cases = planned(given.checkout / FOLDER, given.plan)
     if given.matrix:
-        k = round((4 * given.hosts) ** (1 / 3))
-        own = tuple(
-            option for option in given.options if not option.endswith("_cc") and "_cc_only" not in option
-        )
-        named = tuple(option for option in given.options if option not in own)
-        cases = [
-            Case(
-                given.matrix.name,
-                str(given.matrix.absolute()),
-                k,
-                own,
-                (named,) if named else tuple(CONTROLS),
-            )
-        ]
+        k = arity(given.hosts)
+        named = any("_cc" in option for option in given.options)
+        controls = ((),) if named else CONTROLS
+        cases = [Case(given.matrix.name, str(given.matrix.absolute()), k, tuple(given.options), controls)]
     print(
         f"{'case':<22} {'control':<7} {'side':<9} {'tail us':>12} {'new':>8} {'again':>8} {'trimmed':>8} {'control':>8}"
     )
@@ -126,40 +117,34 @@ def main() -> int:
 
 
 def planned(folder: Path, name: str) -> list[Case]:
-    """The experiments of a plan: a matrix a line, and lines that begin with ! for its options."""
+    """The experiments of a plan."""
+    text = (folder / name).read_text(encoding="utf-8")
     cases: list[Case] = []
-    for part in re.split(r"^(?=[^!#\s])", (folder / name).read_text(encoding="utf-8"), flags=re.MULTILINE):
-        matrix, *lines = part.strip().splitlines() or [""]
-        if not matrix or matrix.startswith(("!", "#")):
-            continue
-        title = next((line.split(" ", 1)[1] for line in lines if line.startswith("!Experiment ")), matrix)
-        options = [word for line in lines if line.startswith("!Param ") for word in line.split()[1:]]
-        end = int(options[options.index("-end") + 1]) if "-end" in options else 1000
-        own = tuple(word for word in without(options, "-end") if "_cc" not in word)
-        control = tuple(word for word in options if "_cc" in word) or ("-sender_cc_only",)
+    for experiment in htsim_plan.experiments(Source(name, text)):
         nodes = re.search(
-            r"^Nodes (\d+)", (folder / matrix.strip()).read_text(encoding="utf-8"), re.MULTILINE
+            r"^Nodes (\d+)", (folder / experiment.matrix).read_text(encoding="utf-8"), re.MULTILINE
         )
-        hosts = int(nodes[1]) if nodes else 16
+        end, own = without(experiment.options, "-end")
+        topology, own = without(own, "-topo")
+        own += ["-topo", str((folder / topology).absolute())] if topology else []
+        k = arity(int(nodes[1]) if nodes else 16)
         cases.append(
-            Case(
-                title.strip()[:40],
-                Path(matrix.strip()).name,
-                round((4 * hosts) ** (1 / 3)),
-                own,
-                (control,),
-                end,
-            )
+            Case(experiment.title[:40], Path(experiment.matrix).name, k, tuple(own), ((),), int(end or 1000))
         )
     return cases
 
 
-def without(options: Sequence[str], name: str) -> list[str]:
-    """The options but one that has a value."""
+def without(options: Sequence[str], name: str) -> tuple[str | None, list[str]]:
+    """The value of an option, if it is there, and the others."""
     if name not in options:
-        return list(options)
+        return None, list(options)
     at = list(options).index(name)
-    return [*options[:at], *options[at + 2 :]]
+    return options[at + 1], [*options[:at], *options[at + 2 :]]
+
+
+def arity(hosts: int) -> int:
+    """The k of a fat-tree of so many hosts."""
+    return next(k for k in range(2, 100, 2) if k**3 // 4 >= hosts)
 
 
 def built(checkout: Path) -> Path | None:
@@ -182,13 +167,14 @@ def compare(checkout: Path, program: Path, case: Case, control: tuple[str, ...],
     """Runs a case on both sides and prints their rows; whether both completed all flows."""
     matrix = (checkout / MATRICES / case.matrix).absolute()
     count = sum(1 for line in matrix.read_text(encoding="utf-8").splitlines() if CONNECTION.match(line))
+    settings = htsim_uec.read([*control, *case.options], case.name)
     sides = {
         "htsim_uec": theirs(program, matrix, case, control, seed),
         "Flowyard": ours(matrix, case, control, seed),
     }
     for name, side in sides.items():
         print(
-            f"{case.name:<22} {CONTROLS[control]:<7} {name:<9} {side.tail_us:12.6g} {side.new:8d} {side.again:8d} "
+            f"{case.name:<22} {label(settings):<7} {name:<9} {side.tail_us:12.6g} {side.new:8d} {side.again:8d} "
             f"{side.trimmed:8d} {side.control:8d}"
             + ("" if side.flows == count else f"  {side.flows} of {count} flows")
         )
@@ -238,73 +224,31 @@ def ours(matrix: Path, case: Case, control: tuple[str, ...], seed: int) -> Side:
     )
 
 
+def label(settings: htsim_uec.Settings) -> str:
+    """The congestion control of a case."""
+    if settings.sender is None:
+        return "rccc"
+    return "both" if settings.receiver else settings.sender
+
+
 def scenario(matrix: Path, case: Case, control: tuple[str, ...], seed: int) -> dict[str, Any]:
-    """The scenario of a case: starts of these files are in whole microseconds."""
-    groups: dict[tuple[int, int], list[list[int]]] = {}
-    for line in matrix.read_text(encoding="utf-8").splitlines():
-        if found := CONNECTION.match(line):
-            src, dst, start, size = (int(number) for number in found.groups())
-            groups.setdefault((start, size), []).append([src, dst])
-    traffic = [
-        {
-            "name": f"flows-{number}",
-            "arrivals": {"at-once": {"at": f"{start}us", "jitter": "0s"}},
-            "matrix": {"pairs": pairs},
-            "sizes": {"fixed": f"{size}B"},
-        }
-        for number, ((start, size), pairs) in enumerate(groups.items())
-    ]
-    transport, queue, faults = fields(case.options)
-    # As htsim_uec: from the cores down to the first aggregation switch, a quarter of rate and queue.
-    events = [
-        {
-            "at": "0s",
-            "target": {"link": [f"core {core * case.k // 2}", "pod 0 aggregation 0"]},
-            "change": {"capacity": 0.25},
-        }
-        for core in range(faults)
-    ]
+    """The scenario of a case."""
+    words = [*control, *case.options, "-end", str(case.end_us), "-seed", str(seed)]
+    settings = htsim_uec.read(words, case.name)
+    flows = htsim_cm.read(
+        Source(matrix.name, matrix.read_text(encoding="utf-8")), start_unit="us", kept=settings.reuse
+    )
+    if settings.topology is None:
+        topology = htsim_uec.network(settings, case.k**3 // 4, case.name)
+    else:
+        text = Path(settings.topology).read_text(encoding="utf-8")
+        topology = htsim_topo.read(Source(settings.topology, text)).topology()
     return {
-        "topology": {"fat-tree": {"k": case.k, "rate": "100Gbps", "delay": "1us"}},
-        "transport": {"uet": {"control": CONTROLS[control], **transport}},
-        **({"queue": {"trimming": queue}} if queue else {}),
-        "faults": {"events": events},
-        "traffic": traffic,
-        "run": {"seed": seed, "measure": "all", "until": f"{case.end_us}us"},
+        "topology": topology,
+        **settings.parts(),
+        "faults": {"events": htsim_uec.faults(settings, topology, case.name)},
+        "traffic": [entry.traffic() for entry in flows.entries],
     }
-
-
-def fields(options: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any], int]:
-    """Fields of transport and queue, and the number of degraded core links, for options of htsim_uec."""
-    transport: dict[str, Any] = {}
-    queue: dict[str, Any] = {}
-    faults = 0
-    rest = list(options)
-    while rest:
-        match rest.pop(0):
-            case "-cwnd":
-                transport["initial_window"] = f"{int(rest.pop(0)) * MTU}B"
-            case "-paths":
-                transport["entropy_values"] = int(rest.pop(0))
-            case "-load_balancing_algo":
-                transport["entropy"] = rest.pop(0).replace("_", "-")
-            case "-sack_threshold":
-                transport["ack_bytes"] = f"{int(rest.pop(0))}B"
-            case "-sleek":
-                transport["sleek"] = {}
-            case "-disable_trim":
-                transport["trimming"] = False
-                queue["trim"] = "none"
-            case "-q":
-                queue["limit"] = {"full-packets": int(rest.pop(0))}
-            case "-ecn":
-                queue["ecn_low"] = {"full-packets": int(rest.pop(0))}
-                queue["ecn_high"] = {"full-packets": int(rest.pop(0))}
-            case "-failed":
-                faults = int(rest.pop(0))
-            case other:
-                sys.exit(f"error: {other} is no option that this comparison knows")
-    return transport, queue, faults
 
 
 if __name__ == "__main__":

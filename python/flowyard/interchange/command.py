@@ -1,9 +1,11 @@
 """The verbs `flowyard import` and `flowyard export`: files in, a new file and a few lines about it out."""
 
 import argparse
+import contextlib
 import json
+import shutil
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ from flowyard import results
 from flowyard._native import ScenarioError
 from flowyard.errors import UserError
 from flowyard.folders import cannot_write, create, refuse_existing, require_suffix, there_already
+from flowyard.interchange import htsim_plan as plans
 from flowyard.interchange.exporting import FORMATS, OF_RUNS, export, of_run, with_traffic
 from flowyard.interchange.importing import Imported, Options, read
 from flowyard.interchange.scenario_text import fragment, toml
@@ -26,6 +29,8 @@ def import_files(arguments: argparse.Namespace) -> int:
     """`flowyard import`."""
     output = arguments.output or Path(f"{arguments.files[0].stem}.toml")
     refuse_taken(output)
+    if plans.asked(arguments.files, arguments.format):
+        return import_plan(arguments, output)
     require_suffix(output, "a scenario is TOML or JSON", ".toml", ".json")
     options = {
         option.name: getattr(arguments, option.name)
@@ -47,6 +52,55 @@ def import_files(arguments: argparse.Namespace) -> int:
         _advice(imported, output),
     )
     return 0
+
+
+def import_plan(arguments: argparse.Namespace, output: Path) -> int:
+    """`flowyard import` of an experiment plan: a sweep, and beside it a folder with its scenarios."""
+    require_suffix(output, "a sweep is TOML", ".toml")
+    folder = output.with_suffix("")
+    refuse_existing(folder)
+    given = {
+        option.name: value
+        for option in fields(Options)
+        if (value := getattr(arguments, option.name)) is not None
+    }
+    (file,) = plans.alone(arguments.files, given)
+    plan = plans.read(file, counter(file.name, "experiments read"))
+    progress = counter(file.name, "experiments checked")
+    for count, (name, scenario) in enumerate(plan.scenarios.items(), 1):
+        progress(count, len(plan.scenarios))
+        _check(Imported(scenario, {}, {}), [Path(f"{file}, {name}")])
+    remarks = [f"From {file.name} (htsim-plan).", *(f"Note: {note}." for note in plan.notes)]
+    with writing_folder(folder):
+        for name, scenario in plan.scenarios.items():
+            write_new(
+                folder / f"{name}.toml",
+                toml(scenario, [f"From {file.name} (htsim-plan): {plan.titles[name]}."]),
+            )
+        write_new(output, plans.sweep(plan, folder.name, remarks))
+    facts = {"experiments": len(plan.scenarios), "flows": sum(map(plans.flows, plan.scenarios.values()))}
+    _tell(
+        arguments.json,
+        f"{file} (htsim-plan) -> {output}, {folder}/",
+        {"sweep": str(output)},
+        facts,
+        plan.notes,
+    )
+    return 0
+
+
+@contextlib.contextmanager
+def writing_folder(folder: Path) -> Iterator[None]:
+    """A new folder, which goes again with its files if they cannot all be written."""
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise cannot_write(folder, error) from None
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:

@@ -16,7 +16,7 @@ class Format:
     """A format.
 
     Attributes:
-        kind: Whether it holds a network, flows, settings or sizes.
+        kind: Whether it holds a network, flows, settings, experiments or sizes.
         contents: What is in it.
         options: The options of import that say what it leaves open.
         exported: What export writes of it.
@@ -44,6 +44,7 @@ FORMATS = {
     "htsim-cm": Format(
         "flows", "flows, triggers, failures", ("start_unit", "routes", *_FOR_FLOWS, *_HTSIM), "yes, without failures"
     ),
+    "htsim-plan": Format("experiments", "command lines of `htsim_uec` and the files they name; becomes a sweep", ()),
     "hpcc-flow": Format("flows", "`src dst pg dport bytes start_seconds`", _FOR_FLOWS, "yes"),
     "hpcc-config": Format("settings", "settings beside the two, `config.txt`", ("transport",)),
     "rdma-flow": Format("flows", "`src dst pg packets start_seconds end_seconds`", ("packet_bytes", *_FOR_FLOWS)),
