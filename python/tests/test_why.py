@@ -8,6 +8,8 @@ import pytest
 import flowyard as fy
 from flowyard.errors import UserError
 from flowyard.why import divided, why
+from flowyard.why.losses import losses
+from flowyard.why.packets import Hop, Packet
 from flowyard.why.path import PARTS
 
 ROCE = {"payload": "1000B"}
@@ -63,6 +65,84 @@ def test_a_lost_packet_is_a_timeout():
     answer = why(fy.run(scenario), 0)
     assert answer.totals == {"transmission": 2 * 849_600, "propagation": 2_000_000, "timeout": 5 * 10**9}
     assert [packet.dropped[1] for packet in answer.lost] == ["fault"]
+
+
+def test_a_timeout_while_the_port_is_busy_is_a_timeout():
+    """Another flow's packet is sent from 100 ns before the timer is due: the repetition waits for it, 749.6 ns."""
+    lost = [{"traffic": "reads", "flow": 0, "numbers": [1]}]
+    scenario = incast(1, transport={"roce": ROCE | {"timeout": "5ms"}}, faults={"packets": lost})
+    scenario["topology"]["single-switch"]["hosts"] = 3
+    scenario["traffic"].append(
+        {
+            "name": "other",
+            "arrivals": {"times": {"at": ["4999900ns"], "jitter": "0s"}},
+            "matrix": {"pairs": [[1, 2]]},
+            "sizes": {"fixed": "1KB"},
+        }
+    )
+    answer = why(fy.run(scenario), 0)
+    assert answer.totals == {
+        "transmission": 2 * 849_600,
+        "propagation": 2_000_000,
+        "port of the sender": 749_600,
+        "timeout": 5 * 10**9,
+    }
+    assert [loss.noticed for loss in answer.losses] == ["timeout"]
+
+
+def packet(number, made_ps, *, data=True, forward=True, arrives_ps=None, repeats=False):
+    """A packet of a flow by hand, lost at link 0 unless it arrives."""
+    hop = Hop(0, made_ps, made_ps, arrives_ps, arrived_row=made_ps)
+    return Packet(
+        forward=forward,
+        data=data,
+        subflow=0,
+        seq=number,
+        number=number,
+        payload_bytes=1000,
+        made_ps=made_ps,
+        made_row=made_ps,
+        hops=[hop],
+        dropped=None if arrives_ps else (0, "full"),
+        repeats=repeats,
+    )
+
+
+def answer_at(made_ps, arrives_ps=None):
+    return packet(None, made_ps, data=False, forward=False, arrives_ps=arrives_ps)
+
+
+def test_a_lost_answer_is_noticed_by_the_next_or_by_a_timeout():
+    sent = [packet(1, 0, arrives_ps=10), answer_at(10)]
+    # Another packet's answer comes, or the only packet is sent again as a timer is due at 100.
+    by_next = [*sent, packet(2, 11, arrives_ps=20), answer_at(20, 30)]
+    by_timer = [*sent, packet(1, 100, arrives_ps=110, repeats=True), answer_at(110, 120)]
+    assert [loss.noticed for loss in losses(by_next, [], "tcp")] == ["the next answer"]
+    assert [(loss.noticed, loss.took_ps) for loss in losses(by_timer, [(100, "sender")], "tcp")] == [
+        ("timeout", 100)
+    ]
+    assert [loss.noticed for loss in losses(sent, [], "tcp")] == ["not repeated"]
+
+
+def test_packets_repeated_after_a_timeout_are_noticed_by_it():
+    """Packets 1 and 2 are lost; 1 is repeated at the timer, and its answer lets 2 go. Packet 0 was repeated before."""
+    made = [
+        packet(0, 0),
+        packet(9, 1, arrives_ps=10),
+        answer_at(10, 20),
+        packet(0, 20, arrives_ps=30, repeats=True),
+        packet(1, 40),
+        packet(2, 41),
+        packet(1, 100, arrives_ps=110, repeats=True),
+        answer_at(110, 120),
+        packet(2, 120, arrives_ps=130, repeats=True),
+    ]
+    found = losses(made, [(100, "sender")], "tcp")
+    assert [(loss.packet.number, loss.noticed) for loss in found] == [
+        (0, "duplicates"),
+        (1, "timeout"),
+        (2, "timeout"),
+    ]
 
 
 TRANSPORTS = [

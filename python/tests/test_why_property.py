@@ -12,33 +12,30 @@ from typing import Any
 import pytest
 
 import flowyard as fy
+from flowyard import results
 from flowyard.errors import UserError
+from flowyard.member_names import members
 from flowyard.why import again, divided
 from flowyard.why.losses import transport_of
 from flowyard.why.path import PARTS
 
 CASES, FIRST = int(os.environ.get("FLOWYARD_WHY", "40")), int(os.environ.get("FLOWYARD_WHY_FIRST", "0"))
-TRANSPORTS = [
-    "ndp",
-    {"tcp": {"preset": "datacentre"}},
-    {"tcp": {"preset": "datacentre", "congestion": "dctcp"}},
-    {"tcp": {"preset": "datacentre", "congestion": "cubic"}},
-    {"tcp": {"preset": "datacentre", "congestion": "swift"}},
-    "mptcp",
-    {"parallel-tcp": {}},
-    "pfabric",
-    "dcqcn",
-    {"roce": {"congestion": "timely"}},
-    {"roce": {"congestion": "hpcc"}},
-    {"roce": {"congestion": "powertcp"}},
-    "roce",
-    "rcp",
-    "d3",
-    "pdq",
-    "daq",
-    "racs",
-    "datagram",
+DEFS = results.schema()["$defs"]
+# Transports whose hosts follow the scenario's own Python, or rates that a controller must be named for.
+NOT_ALONE = {"python"}
+TRANSPORTS: list[Any] = [
+    *(name for name in members(DEFS["Transport"]) if name not in NOT_ALONE),
+    *(
+        {"tcp": {"preset": "datacentre", "congestion": name}}
+        for name in members(DEFS["Congestion"])
+        if name != "python"
+    ),
+    {"tcp": {"preset": "linux"}},
+    *({"roce": {"congestion": name}} for name in ("timely", "hpcc", "powertcp")),
+    *({"uet": {"control": name}} for name in ("rccc", "both")),
 ]
+# One packet in fifty on each link.
+LOSSES = {"events": [{"at": "0s", "target": {"random-cables": {"share": 1.0}}, "change": {"loss": 0.02}}]}
 TOPOLOGIES = [
     {"single-switch": {"hosts": 6}},
     {"leaf-spine": {"leaves": 2, "spines": 2, "hosts": 4}},
@@ -73,6 +70,7 @@ def drawn(number: int) -> dict[str, Any]:
         "transport": transport,
         "traffic": entries[: stream.randint(1, 2)],
         "run": {"seed": number, "until": "50ms"},
+        **({"faults": LOSSES} if number % 3 == 0 else {}),
     }
 
 

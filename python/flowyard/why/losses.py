@@ -1,5 +1,6 @@
 """The packets that a flow lost: where, how its sender noticed, and how long that took."""
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 from flowyard.why.packets import Packet
 
 TIMEOUT, NACK, DUPLICATES, ANSWER, NEVER = "timeout", "NACK", "duplicates", "an answer", "not repeated"
+# Of a lost answer: nothing was repeated, for the next one said the same and more.
+NEXT = "the next answer"
 # How a receiver's answers show a loss, by the transport.
 BY_ANSWERS = {
     "ndp": NACK,
@@ -27,8 +30,9 @@ class Loss:
         link: Number of the link at whose port it was lost.
         reason: "full", "displaced", "managed", "fault" or "no-route", or "trimmed".
         noticed: How its sender noticed: "timeout", "NACK", "duplicates" (three acknowledgements of the same byte, or
-            selective ones), "an answer", or "not repeated".
-        again: The packet that carried its bytes the next time; None if none did.
+            selective ones), "an answer", or "not repeated"; of a lost answer "the next answer", or "timeout" if data
+            was repeated before that came.
+        again: The packet that carried its bytes the next time, or the next answer; None if there was none.
     """
 
     packet: Packet
@@ -51,29 +55,51 @@ def losses(packets: Sequence[Packet], timers: Sequence[tuple[int, str]], transpo
         timers: Time and owner of the timers that were due.
         transport: The name of its transport.
     """
-    due = {time for time, owner in timers if owner == "sender"}
-    answered = {packet.end[0] for packet in packets if not packet.forward and packet.end}
-    later: dict[tuple[int, int | None], list[Packet]] = {}
-    for packet in packets:
-        if packet.data and packet.forward:
-            later.setdefault((packet.subflow, packet.number), []).append(packet)
+    due = sorted(time for time, owner in timers if owner == "sender")
+    answered = sorted(packet.end[0] for packet in packets if not packet.forward and packet.end)
+
+    def by_timer(packet: Packet) -> bool:
+        # A repetition waits until the host's port is free: what came last, a timer or an answer, caused it.
+        return _last(due, packet.made_ps) > _last(answered, packet.made_ps)
+
+    timed = sorted(packet.made_ps for packet in packets if packet.repeats and by_timer(packet))
+    names = [_name(packet) for packet in packets]
+    later: dict[tuple[Any, ...], list[Packet]] = {}
+    for name, packet in zip(names, packets, strict=True):
+        later.setdefault(name, []).append(packet)
     found = []
-    for packet in packets:
+    for name, packet in zip(names, packets, strict=True):
         lost = packet.dropped or (None if packet.trimmed is None else (packet.trimmed, "trimmed"))
         if lost is None:
             continue
-        copies = later.get((packet.subflow, packet.number), ()) if packet.data and packet.forward else ()
-        again = next((copy for copy in copies if copy.made_row > packet.made_row), None)
-        found.append(Loss(packet, *lost, _noticed(again, due, answered, transport), again))
+        again = next((copy for copy in later[name] if copy.made_row > packet.made_row), None)
+        after_timer = again is not None and _last(timed, again.made_ps) > packet.made_ps
+        if again is None:
+            noticed = NEVER
+        elif not packet.forward:
+            noticed = TIMEOUT if after_timer else NEXT
+        elif by_timer(again) or (after_timer and BY_ANSWERS.get(transport) == DUPLICATES):
+            # After a timeout such a sender repeats all that is not acknowledged, as acknowledgements let it.
+            noticed = TIMEOUT
+        else:
+            noticed = BY_ANSWERS.get(transport, ANSWER)
+        found.append(Loss(packet, *lost, noticed, again))
     return found
 
 
-def _noticed(again: Packet | None, due: set[int], answered: set[int], transport: str) -> str:
-    if again is None:
-        return NEVER
-    if again.made_ps in due and again.made_ps not in answered:
-        return TIMEOUT
-    return BY_ANSWERS.get(transport, ANSWER)
+def _name(packet: Packet) -> tuple[Any, ...]:
+    """The same for packets of which a later one does what an earlier one was to do.
+
+    These are packets with the same data, requests before data, and acknowledgements and other answers.
+    """
+    data = packet.data and packet.forward
+    return packet.subflow, packet.forward, data, packet.number if data else None
+
+
+def _last(times: Sequence[int], until: int) -> int:
+    """The last of these times until then; -1 if none is."""
+    place = bisect_right(times, until)
+    return times[place - 1] if place else -1
 
 
 def transport_of(scenario: Mapping[str, Any], entry: str) -> str:

@@ -5,7 +5,7 @@ become free of the flow's packet before. Each of these leads to an earlier event
 completion time, and add up to it.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -89,7 +89,7 @@ class Chain:
         self._packets = packets
         # Rows ascend, so that the packets before one are found by bisection.
         self._made_rows = [packet.made_row for packet in packets]
-        self._due = set(timers)
+        self._due = sorted(time for time, owner in timers if owner == "sender")
         self._first_loss = min((packet.made_row for packet in packets if packet.dropped), default=None)
         self._rates = rates
         self._start_ps = start_ps
@@ -209,19 +209,26 @@ class Chain:
         made = next(before, None)
         came = _end(arrival) if arrival else (-1, -1)
         since = max(came[0], made.made_ps if made else self._start_ps, self._start_ps)
-        parts = (Part(self._wait(packet), since, packet.made_ps),)
+        parts = tuple(self._wait(packet, since))
         if arrival is not None and came[0] >= since:
             return _Cause(parts, packet=arrival)
         return _Cause(parts, made=made)
 
-    def _wait(self, packet: Packet) -> str:
-        """The name of a wait at a host."""
+    def _wait(self, packet: Packet, since: int) -> list[Part]:
+        """The parts of a wait at a host, latest first."""
+        made = packet.made_ps
         if not packet.forward:
-            return RECEIVER
-        if (packet.made_ps, "sender") not in self._due:
-            return SENDER
+            return [Part(RECEIVER, since, made)]
         lost = self._first_loss is not None and self._first_loss < packet.made_row
-        return TIMEOUT if packet.repeats or (lost and not packet.data) else PACING
+        again = packet.repeats or (lost and not packet.data)
+        place = bisect_right(self._due, made)
+        due = self._due[place - 1] if place else -1
+        if due == made:
+            return [Part(TIMEOUT if again else PACING, since, made)]
+        if again and due > since and packet.hops:
+            # The host's port was busy when the timer was due.
+            return [Part(OWN, due, made, packet.hops[0].link, waits=True), Part(TIMEOUT, since, due)]
+        return [Part(SENDER, since, made)]
 
 
 def _end(packet: Packet) -> tuple[int, int]:

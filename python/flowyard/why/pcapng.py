@@ -1,10 +1,11 @@
 """A flow's packets as pcapng, which Wireshark opens: an interface for each link, drops, trims and marks as comments.
 
-Source of the format: the Internet-Draft draft-ietf-opsawg-pcapng. Times have the resolution of a picosecond. Packets
-begin with an IPv4 header (link type 101, raw IP) and a UDP header, whatever their transport; behind these are 24 bytes:
-flags (2: trimmed, 8: marked, 16: control), 0, payload (2 bytes), packet number (4), sequence number (8), and the time
-when the packet was made, in ps (8), big-endian. Payload is cut off, and the length of a packet is that on the wire.
-observe.capture has TCP's own headers, of arrivals only.
+Source of the format: the Internet-Draft draft-ietf-opsawg-pcapng. Times are cut to nanoseconds, for tshark 4.0 computes
+with finer ones in 64 bits, which wrap after 18 ms; the comment has the whole time in ps. Packets begin with an IPv4
+header (link type 101, raw IP) and a UDP header, whatever their transport; behind these are 24 bytes: flags (2: trimmed,
+8: marked, 16: control), 0, payload (2 bytes), packet number (4), sequence number (8), and the time when the packet was
+made, in ps (8), big-endian. Payload is cut off, and the length of a packet is that on the wire. observe.capture has
+TCP's own headers, of arrivals only.
 """
 
 import struct
@@ -14,7 +15,7 @@ from typing import Any
 # Types of blocks, and of options within them.
 SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
 COMMENT, NAME, SPEED, RESOLUTION = 1, 2, 8, 9
-RAW_IP, PICOSECONDS = 101, 12
+RAW_IP, NANOSECONDS, PS_PER_NS = 101, 9, 1000
 # Ports as those of observe.capture: of the flow's number, and the receiver's.
 EPHEMERAL, RECEIVER = range(32_768, 60_999), 49_152
 IP_BYTES, UDP_BYTES, OWN_BYTES = 20, 8, 24
@@ -40,23 +41,23 @@ def pcapng(
     for link in used:
         name, rate = links[link]
         options = _option(NAME, name.encode()) + _option(SPEED, struct.pack("<Q", rate))
-        options += _option(RESOLUTION, bytes([PICOSECONDS])) + _option(0, b"")
+        options += _option(RESOLUTION, bytes([NANOSECONDS])) + _option(0, b"")
         blocks.append(_block(INTERFACE, struct.pack("<HHI", RAW_IP, 0, 0) + options))
     blocks += [_packet(event, interface[event["link"]], ends[event["flow"]]) for event in chosen]
     return b"".join(blocks)
 
 
 def comment(event: Mapping[str, Any]) -> str:
-    """The comment of a packet: its flow, its kind, and what a port did with it."""
+    """The comment of a packet: its flow, its kind, what a port did with it, and the time of that."""
     kind = f"data packet {event['number']}" if event["data"] else "control packet"
     fate = {"dropped": f"dropped ({event['detail']})", "arrived": "arrived"}.get(event["kind"], event["kind"])
-    return f"flow {event['flow']}, {kind}: {fate}"
+    return f"flow {event['flow']}, {kind}: {fate} at {event['time_ps']} ps"
 
 
 def _packet(event: Mapping[str, Any], interface: int, ends: tuple[int, int]) -> bytes:
     """An enhanced packet block."""
     content = _headers(event, ends)
-    time = event["time_ps"]
+    time = event["time_ps"] // PS_PER_NS
     sizes = struct.pack(
         "<IIIII",
         interface,
