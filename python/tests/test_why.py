@@ -8,7 +8,7 @@ import pytest
 import flowyard as fy
 from flowyard.errors import UserError
 from flowyard.why import divided, why
-from flowyard.why.losses import losses
+from flowyard.why.losses import losses, times_out
 from flowyard.why.packets import Hop, Packet
 from flowyard.why.path import PARTS
 
@@ -143,6 +143,25 @@ def test_packets_repeated_after_a_timeout_are_noticed_by_it():
         (1, "timeout"),
         (2, "timeout"),
     ]
+
+
+def test_a_paced_repetition_is_no_timeout():
+    """The sender's timer lets packets go at 0, 10, 20; packet 0's loss is shown by the answer to packet 1."""
+    made = [
+        packet(0, 0),
+        packet(1, 10, arrives_ps=15),
+        answer_at(15, 18),
+        packet(0, 20, arrives_ps=25, repeats=True),
+        answer_at(25, 28),
+    ]
+    timers = [(10, "sender"), (20, "sender")]
+    assert not times_out(made, timers, "rcp", 0)
+    assert times_out(made, timers, "rcp", 1)
+    # TCP that sends new data at a timer is paced; else it repeats at one for a timeout, or to probe its tail.
+    assert not times_out(made, timers, "tcp", 0)
+    assert times_out(made, timers[1:], "tcp", 0)
+    assert [loss.noticed for loss in losses(made, timers, "rcp", timed=False)] == ["an answer"]
+    assert [loss.noticed for loss in losses(made, timers, "rcp", timed=True)] == ["timeout"]
 
 
 TRANSPORTS = [

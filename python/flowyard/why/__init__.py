@@ -9,7 +9,7 @@ from flowyard.display import Displayed
 from flowyard.errors import UserError
 from flowyard.results import Result
 from flowyard.why import again
-from flowyard.why.losses import Loss, losses, transport_of
+from flowyard.why.losses import Loss, losses, times_out, transport_of
 from flowyard.why.packets import Packet, packets
 from flowyard.why.path import Chain, Part, by_flow, timers, totals
 from flowyard.why.pcapng import pcapng
@@ -142,7 +142,8 @@ def divided(
         raise UserError(f"flow {flow}: has no events of its own; several flows share its connection")
     rates = dict(zip(links["id"], links["rate_bps"], strict=True))
     due = timers(events)
-    parts = Chain(made, due, rates, row["start_ps"]).parts(row["start_ps"] + row["fct_ps"])[::-1]
+    timed = times_out(made, due, transport, row["timeouts"])
+    parts = Chain(made, due, rates, row["start_ps"], timed).parts(row["start_ps"] + row["fct_ps"])[::-1]
     at = {part.link for part in parts if part.waits} | {hop.link for packet in made for hop in packet.hops}
     known = ports((event for event in beside if event["link"] in at), rates) if beside else {}
     return Answer(
@@ -152,7 +153,7 @@ def divided(
         ideal_fct_ps=row["ideal_fct_ps"],
         parts=by_flow(parts, flow, known),
         packets=made,
-        losses=losses(made, due, transport),
+        losses=losses(made, due, transport, timed),
         signals=[
             (event["kind"], event["time_ps"], event["subflow"], event["value"])
             for event in events

@@ -11,14 +11,8 @@ TIMEOUT, NACK, DUPLICATES, ANSWER, NEVER = "timeout", "NACK", "duplicates", "an 
 # Of a lost answer: nothing was repeated, for the next one said the same and more.
 NEXT = "the next answer"
 # How a receiver's answers show a loss, by the transport.
-BY_ANSWERS = {
-    "ndp": NACK,
-    "roce": NACK,
-    "dcqcn": NACK,
-    "tcp": DUPLICATES,
-    "mptcp": DUPLICATES,
-    "parallel-tcp": DUPLICATES,
-}
+SEGMENTS = ("tcp", "mptcp", "parallel-tcp")
+BY_ANSWERS = {**dict.fromkeys(("ndp", "roce", "dcqcn"), NACK), **dict.fromkeys(SEGMENTS, DUPLICATES)}
 
 
 @dataclass(frozen=True)
@@ -47,22 +41,26 @@ class Loss:
         return None if self.again is None else self.again.made_ps - self.packet.made_ps
 
 
-def losses(packets: Sequence[Packet], timers: Sequence[tuple[int, str]], transport: str) -> list[Loss]:
+def losses(
+    packets: Sequence[Packet], timers: Sequence[tuple[int, str]], transport: str, timed: bool = True
+) -> list[Loss]:
     """The lost and trimmed packets of a flow, in the order in which they were made.
 
     Args:
         packets: Its packets.
         timers: Time and owner of the timers that were due.
         transport: The name of its transport.
+        timed: Whether data that is repeated at a timer is repeated for a timeout.
     """
     due = sorted(time for time, owner in timers if owner == "sender")
     answered = sorted(packet.end[0] for packet in packets if not packet.forward and packet.end)
 
     def by_timer(packet: Packet) -> bool:
         # A repetition waits until the host's port is free: what came last, a timer or an answer, caused it.
-        return _last(due, packet.made_ps) > _last(answered, packet.made_ps)
+        may = timed or not packet.data
+        return may and _last(due, packet.made_ps) > _last(answered, packet.made_ps)
 
-    timed = sorted(packet.made_ps for packet in packets if packet.repeats and by_timer(packet))
+    timed_at = sorted(packet.made_ps for packet in packets if packet.repeats and by_timer(packet))
     names = [_name(packet) for packet in packets]
     later: dict[tuple[Any, ...], list[Packet]] = {}
     for name, packet in zip(names, packets, strict=True):
@@ -73,12 +71,12 @@ def losses(packets: Sequence[Packet], timers: Sequence[tuple[int, str]], transpo
         if lost is None:
             continue
         again = next((copy for copy in later[name] if copy.made_row > packet.made_row), None)
-        after_timer = again is not None and _last(timed, again.made_ps) > packet.made_ps
+        after_timer = again is not None and _last(timed_at, again.made_ps) > packet.made_ps
         if again is None:
             noticed = NEVER
         elif not packet.forward:
             noticed = TIMEOUT if after_timer else NEXT
-        elif by_timer(again) or (after_timer and BY_ANSWERS.get(transport) == DUPLICATES):
+        elif by_timer(again) or (after_timer and transport in SEGMENTS):
             # After a timeout such a sender repeats all that is not acknowledged, as acknowledgements let it.
             noticed = TIMEOUT
         else:
@@ -100,6 +98,27 @@ def _last(times: Sequence[int], until: int) -> int:
     """The last of these times until then; -1 if none is."""
     place = bisect_right(times, until)
     return times[place - 1] if place else -1
+
+
+def times_out(
+    packets: Sequence[Packet], timers: Sequence[tuple[int, str]], transport: str, timeouts: int
+) -> bool:
+    """Whether data that a flow repeats at a timer is repeated for a timeout.
+
+    Paced senders repeat at their timers what answers have shown to be lost. TCP also repeats data at timers that
+    flows.parquet does not count, such as probes of its tail; it is paced if it sends new data at timers.
+
+    Args:
+        packets: Its packets.
+        timers: Time and owner of the timers that were due.
+        transport: The name of its transport.
+        timeouts: Its timeouts, of flows.parquet.
+    """
+    if timeouts or transport not in SEGMENTS:
+        return timeouts > 0
+    due = {time for time, owner in timers if owner == "sender"}
+    new = (packet for packet in packets if packet.data and packet.forward and not packet.repeats)
+    return not any(packet.made_ps in due for packet in new)
 
 
 def transport_of(scenario: Mapping[str, Any], entry: str) -> str:

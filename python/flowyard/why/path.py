@@ -77,6 +77,7 @@ class Chain:
         timers: Time and owner ("sender" or "receiver") of the timers that were due.
         rates: Rate of each link in bit/s, by number.
         start_ps: When the flow started.
+        times_out: Whether data that is repeated at a timer is repeated for a timeout.
     """
 
     def __init__(
@@ -85,11 +86,13 @@ class Chain:
         timers: Sequence[tuple[int, str]],
         rates: Mapping[int, int],
         start_ps: int,
+        times_out: bool = True,
     ) -> None:
         self._packets = packets
         # Rows ascend, so that the packets before one are found by bisection.
         self._made_rows = [packet.made_row for packet in packets]
         self._due = sorted(time for time, owner in timers if owner == "sender")
+        self._times_out = times_out
         self._first_loss = min((packet.made_row for packet in packets if packet.dropped), default=None)
         self._rates = rates
         self._start_ps = start_ps
@@ -220,7 +223,7 @@ class Chain:
         if not packet.forward:
             return [Part(RECEIVER, since, made)]
         lost = self._first_loss is not None and self._first_loss < packet.made_row
-        again = packet.repeats or (lost and not packet.data)
+        again = self._times_out and packet.repeats if packet.data else lost
         place = bisect_right(self._due, made)
         due = self._due[place - 1] if place else -1
         if due == made:
