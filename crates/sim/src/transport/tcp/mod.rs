@@ -7,7 +7,7 @@
 //!
 //! Sources: RFC 5681 (congestion control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042 (limited transmit), RFC 3168
 //! (ECN), RFC 8257 (DCTCP), RFC 9438 (CUBIC), RFC 9937 (proportional rate reduction), RFC 2018, RFC 2883 and RFC 6675
-//! (SACK), RFC 8985 (RACK-TLP), RFC 9406 (HyStart++).
+//! (SACK), RFC 8985 (RACK-TLP), RFC 5682 (F-RTO), RFC 9406 (HyStart++).
 
 mod advice;
 mod blocks;
@@ -15,6 +15,8 @@ mod choices;
 pub mod congestion;
 mod defaults;
 pub mod ecn;
+#[cfg(test)]
+mod needless_tests;
 mod preset;
 mod quick_acks;
 pub mod receiver;
