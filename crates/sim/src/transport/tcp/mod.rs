@@ -311,6 +311,44 @@ mod tests {
         assert_eq!(round(&mut host, &mut model, &marked), (1_000, 8_750));
     }
 
+    /// The same on a kept connection: the acknowledgement of the last of ten segments of a message, 300 us old, has a mark, and behind
+    /// it a message of ten has been sent up to the ninth. Its ten segments, and not the none that is left of the first one, take
+    /// 10 / 7.5 round trips, which are the 400 us up to its deadline: the exponent is 1 again. With a deadline of 800 us it
+    /// is a half, and half of sqrt(1/4) goes. Without a further message there is no deadline, and the exponent is 1.
+    #[test]
+    fn a_mark_behind_a_message_is_for_the_next_one() {
+        for (further, due_us, left) in [(true, 700, 8_750), (true, 1_100, 7_500), (false, 0, 8_750)] {
+            let dctcp =
+                Dctcp { g: 0.0, initial_alpha: 0.25, proportional_reduction: false, ..Dctcp::default() };
+            let config = Tcp {
+                mss: Bytes(1000),
+                handshake: false,
+                initial_window: Derived::Given(10),
+                initial_ssthresh: Some(Bytes(1000)),
+                growth: Some(Growth::Segments),
+                delayed_ack: 1,
+                congestion: Some(D2tcp { dctcp, ..D2tcp::default() }.into()),
+                ..Tcp::default()
+            };
+            let mut host = FakeHost::pair(10_000);
+            let mut model = Model::new(host.configs(vec![config]));
+            model.start(FLOW, Start { size: 10_000, key: 0, due: Time::from_us(310) }, &mut host);
+            let packets = host.sends(&mut model, FLOW, 99);
+            if further {
+                let next = host.connection(10_000);
+                host.conns[next.index()].via = FLOW;
+                model.message(next, Start { size: 10_000, key: 1, due: Time::from_us(due_us) }, &mut host);
+            }
+            host.now = Time::from_us(300);
+            for packet in &packets[..9] {
+                assert_eq!(round(&mut host, &mut model, packet).1, 10_000);
+                host.sends(&mut model, FLOW, 99);
+            }
+            let marked = Packet { flags: packets[9].flags | flag::CE, ..packets[9] };
+            assert_eq!(round(&mut host, &mut model, &marked), (10_000, left), "due after {due_us} us");
+        }
+    }
+
     /// Karn: the acknowledgement of a segment that was sent twice, 100 us after the second time, is no sample, and the
     /// timeout stays doubled (RFC 6298, section 5): 2 s for the next segment, which is never acknowledged.
     #[test]

@@ -254,7 +254,7 @@ impl Sender {
         Progress {
             left: source.to_go(self.una_seq, self.end_seq),
             round_trip: self.rtt.smoothed(),
-            time_left: Some(source.due())
+            time_left: Some(source.due(self.una_seq))
                 .filter(|due| *due != Time::NEVER)
                 .map(|due| due.saturating_sub(now)),
         }
