@@ -22,6 +22,8 @@ mod quick_acks;
 pub mod receiver;
 pub mod reduction;
 #[cfg(test)]
+mod rfc_tests;
+#[cfg(test)]
 mod selective_tests;
 pub mod sender;
 mod settings;

@@ -167,7 +167,8 @@ impl Sender {
             (self.recovering || self.repairs, self.rtt.smoothed(), self.window.mss);
         let Selective { board, rack, .. } = self.own();
         if !config.rack() {
-            return board.lose_by_count(u64::from(config.dupack_threshold - 1) * mss);
+            let threshold = config.dupack_threshold;
+            return board.lose_by_count(u64::from(threshold - 1) * mss, threshold);
         }
         let enough = board.sacked_segments() >= config.dupack_threshold;
         let window = rack.window(repairs, enough, smoothed);
