@@ -1735,8 +1735,14 @@ class Tcp(Model):
 
     undo: bool | None = None
     """A reduction whose retransmissions prove to be needless, by the echoed time of the original segment
-    (RFC 3522, RFC 4015; Linux), is taken back. It needs `sack`. Absent: false; under the preset "linux"
-    true.
+    (RFC 3522, RFC 4015; Linux) or as all of them are reported as duplicates (RFC 3708; with `dsack`),
+    is taken back. It needs `sack`. Absent: false; under the preset "linux" true.
+    """
+
+    f_rto: bool | None = None
+    """Detection of needless timeouts (F-RTO, RFC 5682): the first acknowledgement after a timeout lets two
+    new segments go, and if the next one is of a segment sent before the timeout and once, the reduction
+    is taken back. With and without `sack`. Absent: false; under the preset "linux" true.
     """
 
     repair: Repair | None = None

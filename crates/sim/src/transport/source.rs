@@ -1,6 +1,7 @@
 //! The source of a sender's bytes: a sender holds no flow size and takes the next range from here.
 
 use std::collections::VecDeque;
+use std::iter;
 
 use crate::ids::ConnId;
 use crate::units::Time;
@@ -45,14 +46,15 @@ pub trait Source {
         None
     }
 
-    /// Bytes of the first flow that are not acknowledged, if everything before `una` is and everything before `sent` has
-    /// been sent.
+    /// Bytes that are not acknowledged of the first flow that is not wholly, if everything before `una` is and everything
+    /// before `sent` has been sent.
     fn to_go(&self, una: u64, sent: u64) -> u64 {
         sent - una + self.left()
     }
 
-    /// When the first flow is due; [`Time::NEVER`] without a deadline.
-    fn due(&self) -> Time {
+    /// When that flow is due; [`Time::NEVER`] without a deadline, or if there is none.
+    fn due(&self, una: u64) -> Time {
+        let _ = una;
         Time::NEVER
     }
 
@@ -146,6 +148,15 @@ impl Messages {
         self.end == 0
     }
 
+    /// The first that is not wholly acknowledged, if everything before `una` is: an acknowledgement that is still being handled
+    /// may be of all of the first ones.
+    fn to_acknowledge(&self, una: u64) -> Option<&Message> {
+        if self.first.flow == ConnId::NONE {
+            return None;
+        }
+        iter::once(&self.first).chain(&self.behind).find(|message| una < message.end)
+    }
+
     /// A flow of `size` bytes, behind all others.
     pub fn push(&mut self, flow: ConnId, size: u64, due: Time) {
         let message = Message { flow, begin: self.end, end: self.end + size, due };
@@ -200,11 +211,35 @@ impl Source for Messages {
     }
 
     fn to_go(&self, una: u64, _sent: u64) -> u64 {
-        // All of it may be acknowledged, by an acknowledgement that is still being handled.
-        self.first.end.saturating_sub(una)
+        self.to_acknowledge(una).map_or(0, |message| message.end - una)
     }
 
-    fn due(&self) -> Time {
-        self.first.due
+    fn due(&self, una: u64) -> Time {
+        self.to_acknowledge(una).map_or(Time::NEVER, |message| message.due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Messages of 1,000, 500 and 200 bytes, due after 1, 2 and 3 us. The acknowledgement of 1,000 bytes is of all of the first one:
+    /// 500 are left, of the second, though the first is not taken off yet; that of 1,550 leaves 150 of the third, and that of
+    /// all none, without a deadline.
+    #[test]
+    fn the_first_message_that_is_not_acknowledged() {
+        let mut messages = Messages::default();
+        assert_eq!((messages.to_go(0, 0), messages.due(0)), (0, Time::NEVER));
+        for (number, size) in [(1, 1_000), (2, 500), (3, 200)] {
+            messages.push(ConnId(number), size, Time::from_us(u64::from(number)));
+        }
+        for (una, left, due_us) in
+            [(0, 1_000, 1), (999, 1, 1), (1_000, 500, 2), (1_499, 1, 2), (1_550, 150, 3)]
+        {
+            assert_eq!((messages.to_go(una, una), messages.due(una)), (left, Time::from_us(due_us)), "{una}");
+        }
+        assert_eq!((messages.to_go(1_700, 1_700), messages.due(1_700)), (0, Time::NEVER));
+        assert_eq!(messages.take_acknowledged(1_550), Some(ConnId(1)));
+        assert_eq!((messages.to_go(1_550, 1_700), messages.due(1_550)), (150, Time::from_us(3)));
     }
 }

@@ -426,7 +426,7 @@ impl<R: Record> Source for Share<'_, R> {
         Message { flow, begin: 0, end: u64::MAX, due: Time::NEVER }
     }
 
-    fn due(&self) -> Time {
+    fn due(&self, _una: u64) -> Time {
         self.flow.flows.front().map_or(Time::NEVER, |first| first.due)
     }
 

@@ -1,7 +1,7 @@
 //! Fields of TCP that are allowed and probably not meant: see [`crate::advice`].
 
 use super::congestion::Congestion;
-use super::{Halves, Tcp};
+use super::{Halves, Preset, Tcp};
 use crate::advice::{Advice, NEARLY, size, span};
 use crate::derived::Longest;
 use crate::units::{Bytes, Time};
@@ -13,6 +13,7 @@ pub(super) fn advice(path: &str, tcp: &Tcp, longest: &Longest) -> Vec<Advice> {
         delayed_ack(path, tcp),
         initial_timeout(path, tcp, longest),
         halved_flight(path, tcp),
+        deployed(path, tcp),
     ];
     found.into_iter().flatten().collect()
 }
@@ -63,6 +64,24 @@ fn halved_flight(path: &str, tcp: &Tcp) -> Option<Advice> {
     })
 }
 
+/// CUBIC, the TCP of deployed hosts, with the rest of the RFCs' TCP. A scenario that gives `sack` has chosen the rest, and
+/// other controls are those of publications, which are mostly without it.
+fn is_half_deployed(tcp: &Tcp) -> bool {
+    matches!(tcp.congestion(), Congestion::Cubic(_)) && tcp.preset != Preset::Linux && tcp.sack.is_none()
+}
+
+/// CUBIC without what the hosts that run it have beside it.
+fn deployed(path: &str, tcp: &Tcp) -> Option<Advice> {
+    let timers = if tcp.preset == Preset::Datacentre { ", and rto_min = \"5ms\"" } else { "" };
+    is_half_deployed(tcp).then(|| Advice {
+        path: format!("{path}.preset"),
+        message: "hosts that run CUBIC have SACK, RACK-TLP and PRR, too: without them an incast has several times as many \
+                  timeouts"
+            .into(),
+        write: format!("{path}.preset = \"linux\"{timers}"),
+    })
+}
+
 /// So many round trips that a timeout takes are those of another network, if they are also so long.
 const ROUND_TRIPS: u64 = 1000;
 const LONG: Time = Time::from_us(500_000);
@@ -78,9 +97,10 @@ fn initial_timeout(path: &str, tcp: &Tcp, longest: &Longest) -> Option<Advice> {
             rto.0 as f64 / round_trip.0 as f64,
             span(round_trip)
         ),
-        write: match tcp.rto_initial {
-            None => format!("{path}.preset = \"datacentre\""),
-            Some(_) => format!("{path}.rto_initial = \"5ms\""),
+        write: if tcp.rto_initial.is_some() || tcp.preset == Preset::Linux || is_half_deployed(tcp) {
+            format!("{path}.rto_initial = \"5ms\"")
+        } else {
+            format!("{path}.preset = \"datacentre\"")
         },
     })
 }
@@ -103,7 +123,8 @@ mod tests {
             "receive_window": "65535B", "rto_min": "1ms", "congestion": { "cubic": {} }, "loss_halves": "queued"
         }));
         let paths: Vec<String> = advice("t", &all, &FABRIC).into_iter().map(|advice| advice.path).collect();
-        assert_eq!(paths, ["t.receive_window", "t.delayed_ack_timeout", "t.rto_initial", "t.loss_halves"]);
+        let fields = ["receive_window", "delayed_ack_timeout", "rto_initial", "loss_halves", "preset"];
+        assert_eq!(paths, fields.map(|field| format!("t.{field}")));
     }
 
     #[test]
@@ -135,6 +156,32 @@ mod tests {
         assert_eq!(of(json!({ "sack": true })), None);
         assert_eq!(of(json!({ "loss_halves": "window" })), None);
         assert_eq!(of(json!({ "congestion": { "newreno": {} } })), None);
+    }
+
+    /// CUBIC alone, as in a comparison with it, gets the advice; a scenario with the preset or with `sack` does not, nor do
+    /// other controls. The advice on the first timeout does not write another preset beside it, or over it.
+    #[test]
+    fn cubic_is_a_part_of_a_deployed_tcp() {
+        let of = |fields: serde_json::Value| deployed("t", &tcp(fields)).map(|advice| advice.write);
+        let cubic = json!({ "cubic": {} });
+        assert_eq!(of(json!({ "congestion": cubic })), Some("t.preset = \"linux\"".into()));
+        let timers = Some("t.preset = \"linux\", and rto_min = \"5ms\"".into());
+        assert_eq!(of(json!({ "congestion": cubic, "preset": "datacentre" })), timers);
+        for sacks in [true, false] {
+            assert_eq!(of(json!({ "congestion": cubic, "sack": sacks })), None);
+        }
+        for fields in [
+            json!({}),
+            json!({ "preset": "linux" }),
+            json!({ "preset": "linux", "congestion": cubic }),
+            json!({ "congestion": { "dctcp": {} } }),
+        ] {
+            assert_eq!(of(fields), None);
+        }
+        let first = |fields| initial_timeout("t", &tcp(fields), &FABRIC).map(|advice| advice.write);
+        let timer = Some("t.rto_initial = \"5ms\"".into());
+        assert_eq!(first(json!({ "congestion": cubic })), timer);
+        assert_eq!(first(json!({ "preset": "linux" })), timer);
     }
 
     #[test]

@@ -74,6 +74,7 @@ preset_fields! {
     rack: bool = false, if sack;
     tail_loss_probe: bool = false, if sack;
     undo: bool = false, if sack;
+    f_rto: bool = false;
 }
 
 const DATACENTRE: Defaults = Defaults {
@@ -98,6 +99,7 @@ const LINUX: Defaults = Defaults {
     rack: true,
     tail_loss_probe: true,
     undo: true,
+    f_rto: true,
     repair: Repair::Proportional,
     ..INTERNET
 };
@@ -165,6 +167,10 @@ mod tests {
         assert_eq!(linux.slow_start(), SlowStart::Hystart);
         let plain = tcp(json!({}));
         assert_eq!((plain.sack(), plain.congestion().name()), (false, "newreno"));
+        assert_eq!(
+            [&linux, &plain].map(|preset| (preset.undo(), preset.f_rto())),
+            [(true, true), (false, false)]
+        );
         assert_eq!(
             tcp(json!({ "preset": "linux", "congestion": { "newreno": {} } })).slow_start(),
             SlowStart::Standard

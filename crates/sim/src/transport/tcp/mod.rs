@@ -7,7 +7,7 @@
 //!
 //! Sources: RFC 5681 (congestion control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042 (limited transmit), RFC 3168
 //! (ECN), RFC 8257 (DCTCP), RFC 9438 (CUBIC), RFC 9937 (proportional rate reduction), RFC 2018, RFC 2883 and RFC 6675
-//! (SACK), RFC 8985 (RACK-TLP), RFC 9406 (HyStart++).
+//! (SACK), RFC 8985 (RACK-TLP), RFC 5682 (F-RTO), RFC 9406 (HyStart++).
 
 mod advice;
 mod blocks;
@@ -15,10 +15,14 @@ mod choices;
 pub mod congestion;
 mod defaults;
 pub mod ecn;
+#[cfg(test)]
+mod needless_tests;
 mod preset;
 mod quick_acks;
 pub mod receiver;
 pub mod reduction;
+#[cfg(test)]
+mod rfc_tests;
 #[cfg(test)]
 mod selective_tests;
 pub mod sender;
@@ -307,6 +311,44 @@ mod tests {
         host.now = Time::from_us(300);
         let marked = Packet { flags: packets[0].flags | flag::CE, ..packets[0] };
         assert_eq!(round(&mut host, &mut model, &marked), (1_000, 8_750));
+    }
+
+    /// The same on a kept connection: the acknowledgement of the last of ten segments of a message, 300 us old, has a mark, and behind
+    /// it a message of ten has been sent up to the ninth. Its ten segments, and not the none that is left of the first one, take
+    /// 10 / 7.5 round trips, which are the 400 us up to its deadline: the exponent is 1 again. With a deadline of 800 us it
+    /// is a half, and half of sqrt(1/4) goes. Without a further message there is no deadline, and the exponent is 1.
+    #[test]
+    fn a_mark_behind_a_message_is_for_the_next_one() {
+        for (further, due_us, left) in [(true, 700, 8_750), (true, 1_100, 7_500), (false, 0, 8_750)] {
+            let dctcp =
+                Dctcp { g: 0.0, initial_alpha: 0.25, proportional_reduction: false, ..Dctcp::default() };
+            let config = Tcp {
+                mss: Bytes(1000),
+                handshake: false,
+                initial_window: Derived::Given(10),
+                initial_ssthresh: Some(Bytes(1000)),
+                growth: Some(Growth::Segments),
+                delayed_ack: 1,
+                congestion: Some(D2tcp { dctcp, ..D2tcp::default() }.into()),
+                ..Tcp::default()
+            };
+            let mut host = FakeHost::pair(10_000);
+            let mut model = Model::new(host.configs(vec![config]));
+            model.start(FLOW, Start { size: 10_000, key: 0, due: Time::from_us(310) }, &mut host);
+            let packets = host.sends(&mut model, FLOW, 99);
+            if further {
+                let next = host.connection(10_000);
+                host.conns[next.index()].via = FLOW;
+                model.message(next, Start { size: 10_000, key: 1, due: Time::from_us(due_us) }, &mut host);
+            }
+            host.now = Time::from_us(300);
+            for packet in &packets[..9] {
+                assert_eq!(round(&mut host, &mut model, packet).1, 10_000);
+                host.sends(&mut model, FLOW, 99);
+            }
+            let marked = Packet { flags: packets[9].flags | flag::CE, ..packets[9] };
+            assert_eq!(round(&mut host, &mut model, &marked), (10_000, left), "due after {due_us} us");
+        }
     }
 
     /// Karn: the acknowledgement of a segment that was sent twice, 100 us after the second time, is no sample, and the

@@ -11,14 +11,14 @@ use crate::engine::contract::fake::FakeHost;
 use crate::engine::contract::packet::{Record, flag};
 use crate::units::{Bytes, Time};
 
-const FLOW: ConnId = ConnId(0);
+pub(super) const FLOW: ConnId = ConnId(0);
 
 /// SACK and nothing else, with segments of 1000 B that are acknowledged one by one.
-fn sack() -> Tcp {
+pub(super) fn sack() -> Tcp {
     Tcp { mss: Bytes(1000), handshake: false, delayed_ack: 1, sack: Some(true), ..Tcp::default() }
 }
 
-fn started(window: u32, size: u64, config: Tcp) -> (FakeHost, Model, Vec<Packet>) {
+pub(super) fn started(window: u32, size: u64, config: Tcp) -> (FakeHost, Model, Vec<Packet>) {
     let config = Tcp { initial_window: Derived::Given(window), ..config };
     let mut host = FakeHost::pair(size);
     let mut model = Model::new(host.configs(vec![config]));
@@ -27,19 +27,19 @@ fn started(window: u32, size: u64, config: Tcp) -> (FakeHost, Model, Vec<Packet>
     (host, model, packets)
 }
 
-fn numbers(packets: &[Packet]) -> Vec<u32> {
+pub(super) fn numbers(packets: &[Packet]) -> Vec<u32> {
     packets.iter().map(|packet| packet.header.number).collect()
 }
 
 /// A segment arrives, its acknowledgement comes back at once: numbers of the segments that are sent by it.
-fn round(host: &mut FakeHost, model: &mut Model, packet: &Packet) -> Vec<Packet> {
+pub(super) fn round(host: &mut FakeHost, model: &mut Model, packet: &Packet) -> Vec<Packet> {
     for ack in host.receives(model, packet) {
         host.answers(model, &ack);
     }
     host.sends(model, FLOW, 99)
 }
 
-fn window(host: &FakeHost, model: &Model) -> u64 {
+pub(super) fn window(host: &FakeHost, model: &Model) -> u64 {
     model.window(FLOW, &host.conns[0]).expect("TCP has one") / 1000
 }
 
@@ -239,12 +239,14 @@ proptest! {
     fn all_arrives(
         fates in prop::collection::vec((0u8..20, any::<prop::sample::Index>()), 600),
         (trouble, rack, dsack, probe, repair) in (0u8..3, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
-        models in any::<bool>(),
+        (models, sacks, f_rto) in (any::<bool>(), any::<bool>(), any::<bool>()),
     ) {
+        let sacks = sacks || models;
         let repair = if repair { Repair::Proportional } else { Repair::AtOnce };
         let config = Tcp {
             rack: Some(rack), dsack: Some(dsack), tail_loss_probe: Some(probe), undo: Some(dsack), repair: Some(repair),
-            delayed_ack: 2, congestion: models.then(|| Bbr::default().into()), ..sack()
+            delayed_ack: 2, congestion: models.then(|| Bbr::default().into()), sack: Some(sacks), f_rto: Some(f_rto),
+            ..sack()
         };
         let (mut host, mut model, packets) = started(10, 60_000, config);
         let mut in_flight: VecDeque<(Packet, Record)> = packets.into_iter().map(|packet| (packet, Record::default())).collect();

@@ -129,9 +129,15 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail_loss_probe: Option<bool>,
     /// A reduction whose retransmissions prove to be needless, by the echoed time of the original segment (RFC 3522, RFC
-    /// 4015; Linux), is taken back. It needs `sack`. Absent: false; under the preset "linux" true.
+    /// 4015; Linux) or as all of them are reported as duplicates (RFC 3708; with `dsack`), is taken back. It needs `sack`.
+    /// Absent: false; under the preset "linux" true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undo: Option<bool>,
+    /// Detection of needless timeouts (F-RTO, RFC 5682): the first acknowledgement after a timeout lets two new segments go,
+    /// and if the next one is of a segment sent before the timeout and once, the reduction is taken back. With and without
+    /// `sack`. Absent: false; under the preset "linux" true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub f_rto: Option<bool>,
     /// The way in which the window comes down to the threshold. Absent: "at-once"; under the preset "linux"
     /// "proportional". Under dctcp and d2tcp their `proportional_reduction` is for marks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -215,6 +221,7 @@ impl Default for Tcp {
             rack: None,
             tail_loss_probe: None,
             undo: None,
+            f_rto: None,
             repair: None,
             growth_in_repair: None,
             loss_halves: None,

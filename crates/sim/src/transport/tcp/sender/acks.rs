@@ -65,6 +65,9 @@ impl Sender {
             self.sample_round_trip(packet, config, cx);
             ack.smoothed_rtt = self.rtt.smoothed();
             ack.common.next = self.next_seq;
+            if self.repairs {
+                self.go_forward_without_sack(config, source);
+            }
             let mut restart_timer = true;
             let grows = self.grows(&ack, config, source);
             if self.recovering {
@@ -155,6 +158,9 @@ impl Sender {
         if answer.reduce && !self.recovering && self.heard.is_news(self.una_seq) {
             self.end_reduction();
             self.reduced(self.next_seq);
+            if let Some(own) = &mut self.selective {
+                own.undo.forget();
+            }
             let before = self.window.cwnd;
             let let_go = self.let_go(source);
             let flight = std::mem::replace(&mut self.window.flight, let_go);
@@ -255,6 +261,9 @@ impl Sender {
 
     fn on_duplicate_ack(&mut self, ack: &Ack, config: &Tcp, source: &impl Source) {
         self.dupacks += 1;
+        if self.repairs {
+            self.forward_duplicate();
+        }
         let sacks = config.duplicates == Duplicates::Sacks;
         if sacks && (self.recovering || config.limited_transmit && self.dupacks < config.dupack_threshold) {
             self.guess();

@@ -1,11 +1,12 @@
 //! The sending end of a connection: handshake, segments as window and source allow, retransmissions, timers.
 //!
 //! `acks` handles acknowledgements, `selective` those of a connection with SACK, by `scoreboard` and `rack`; `probe` sends
-//! tail loss probes, `undo` takes needless reductions back, `timers` has the timers.
+//! tail loss probes, `undo` takes needless reductions back, `forward` finds needless timeouts, `timers` has the timers.
 
 mod acks;
 mod delivered;
 mod delivery_rate;
+mod forward;
 mod pacing;
 mod probe;
 mod rack;
@@ -17,6 +18,7 @@ mod undo;
 
 use std::collections::VecDeque;
 
+use self::forward::Forward;
 use self::pacing::Pacer;
 use self::selective::Selective;
 use super::congestion::{self, Cause, CongestionEvent, Control, Progress, Window};
@@ -98,6 +100,8 @@ pub struct Sender {
     watch: Option<Box<Watch>>,
     /// Whether a timeout has come, and not all data sent before it is acknowledged.
     repairs: bool,
+    /// Whether the latest timeout was needless, if that is looked at (F-RTO).
+    forward: Option<Box<Forward>>,
     /// State of a connection with SACK.
     selective: Option<Box<Selective>>,
     /// The label of its packets, if it changes.
@@ -174,6 +178,7 @@ impl Sender {
             heard: Heard::new(config.echo().is_some()),
             watch: config.slow_start().watch(),
             repairs: false,
+            forward: None,
             selective: None,
             path: None,
         }
@@ -219,7 +224,12 @@ impl Sender {
             own.reset(config.congestion().models_path());
             own
         });
-        *self = Sender { segments, selective, ..Sender::new(config) };
+        let forward = config.f_rto().then(|| {
+            let mut own = self.forward.take().unwrap_or_default();
+            *own = Forward::default();
+            own
+        });
+        *self = Sender { segments, forward, selective, ..Sender::new(config) };
     }
 
     /// The connection opens with its first flow: a SYN, or data at once.
@@ -244,7 +254,7 @@ impl Sender {
         Progress {
             left: source.to_go(self.una_seq, self.end_seq),
             round_trip: self.rtt.smoothed(),
-            time_left: Some(source.due())
+            time_left: Some(source.due(self.una_seq))
                 .filter(|due| *due != Time::NEVER)
                 .map(|due| due.saturating_sub(now)),
         }
@@ -312,7 +322,11 @@ impl Sender {
         (len > 0).then_some(len)
     }
 
+    #[inline(always)]
     fn fits(&self, len: u64, config: &Tcp) -> bool {
+        if let Some(left) = self.forward_probes() {
+            return self.probe_fits(left, len, config);
+        }
         self.next_seq + len <= self.una_seq + self.allowance(config)
     }
 
@@ -414,6 +428,7 @@ impl Sender {
             self.next_seq += u64::from(segment.len);
             return Some(Choice { number, seq, segment, again: true });
         }
+        self.note_forward();
         let choice = self.cut(source)?;
         if choice.seq + u64::from(choice.segment.len) > self.una_seq + self.window.cwnd {
             self.limited += u64::from(choice.segment.len);

@@ -49,8 +49,9 @@ pub struct Scoreboard {
     lost: u64,
     /// Originals before this number are not in flight any more.
     judged: u32,
-    /// Bytes SACKed before it.
+    /// Bytes SACKed before it, and the segments.
     sacked_before: u64,
+    segments_before: u32,
     /// No segment before this number is to be retransmitted.
     repaired: u32,
     /// Retransmissions in flight, in the order in which they were sent, and some that are not any more.
@@ -151,6 +152,7 @@ impl Scoreboard {
                 self.sacked_segments -= 1;
                 if number < self.judged {
                     self.sacked_before -= u64::from(mark.len);
+                    self.segments_before -= 1;
                 }
             } else {
                 self.take_off(number, mark, delivered);
@@ -188,7 +190,7 @@ impl Scoreboard {
             self.sacked_segments += 1;
             self.top = self.top.max(number + 1);
             if number < self.judged {
-                self.sacked_before += u64::from(mark.len);
+                self.pass(mark);
             }
         }
     }
@@ -221,15 +223,43 @@ impl Scoreboard {
         len
     }
 
-    /// Finds originals behind which more than so many bytes are SACKed (RFC 6675: `IsLost`). Returns their bytes.
-    pub fn lose_by_count(&mut self, beyond: u64) -> u64 {
+    /// A SACKed segment is before `judged`.
+    #[inline]
+    fn pass(&mut self, mark: Mark) {
+        self.sacked_before += u64::from(mark.len);
+        self.segments_before += 1;
+    }
+
+    /// Whether so many sequences of segments, each behind a gap, are SACKed behind `judged`.
+    fn are_apart(&self, sequences: u32) -> bool {
+        if self.sacked_segments - self.segments_before < sequences {
+            return false;
+        }
+        let behind = (self.judged - self.una) as usize..(self.top - self.una) as usize;
+        let mut apart = 0;
+        let mut before = false;
+        for mark in self.marks.range(behind) {
+            let sacked = mark.state == State::Sacked;
+            apart += u32::from(sacked && !before);
+            before = sacked;
+        }
+        apart >= sequences
+    }
+
+    /// Finds originals behind which more than so many bytes, or so many sequences apart from each other, are SACKed (RFC 6675:
+    /// `IsLost`). Returns their bytes.
+    pub fn lose_by_count(&mut self, beyond: u64, sequences: u32) -> u64 {
         let mut newly = 0;
         while self.judged < self.top && self.judged < self.end() {
             let (number, mark) = (self.judged, *self.at(self.judged));
             match mark.state {
-                State::InFlight if self.sacked - self.sacked_before <= beyond => break,
+                State::InFlight
+                    if self.sacked - self.sacked_before <= beyond && !self.are_apart(sequences) =>
+                {
+                    break;
+                }
                 State::InFlight => newly += self.lose(number),
-                State::Sacked => self.sacked_before += u64::from(mark.len),
+                State::Sacked => self.pass(mark),
                 State::Lost | State::Retransmitted => {}
             }
             self.judged += 1;
@@ -252,7 +282,7 @@ impl Scoreboard {
                     }
                     None => break,
                 },
-                State::Sacked => self.sacked_before += u64::from(mark.len),
+                State::Sacked => self.pass(mark),
                 State::Lost | State::Retransmitted => {}
             }
             self.judged += 1;
@@ -292,7 +322,7 @@ impl Scoreboard {
             }
         }
         self.judged = self.una;
-        self.sacked_before = 0;
+        (self.sacked_before, self.segments_before) = (0, 0);
     }
 
     /// Lost segments are in flight after all.
@@ -303,7 +333,7 @@ impl Scoreboard {
         }
         self.lost = 0;
         self.judged = self.una;
-        self.sacked_before = 0;
+        (self.sacked_before, self.segments_before) = (0, 0);
     }
 
     /// Inconsistencies of its counters, if there are any.
@@ -317,14 +347,13 @@ impl Scoreboard {
                 .sum()
         };
         let before = self.marks.iter().take((self.judged - self.una) as usize);
-        let before: u64 =
-            before.filter(|mark| mark.state == State::Sacked).map(|mark| u64::from(mark.len)).sum();
-        let counted = (self.pipe, self.sacked, self.lost, self.sacked_before);
+        let before: Vec<_> = before.filter(|mark| mark.state == State::Sacked).collect();
+        let counted = (self.pipe, self.sacked, self.lost, (self.sacked_before, self.segments_before));
         let found = (
             bytes(&[State::InFlight, State::Retransmitted]),
             bytes(&[State::Sacked]),
             bytes(&[State::Lost]),
-            before,
+            (before.iter().map(|mark| u64::from(mark.len)).sum(), before.len() as u32),
         );
         (counted != found).then(|| format!("counted {counted:?}, found {found:?}"))
     }
@@ -365,7 +394,7 @@ mod tests {
             (vec![(5, 8), (1, 4)], 2_000, 1_000),
         ] {
             assert_eq!(sack(&mut board, &blocks).bytes, 1_000);
-            assert_eq!(board.lose_by_count(2_000), newly);
+            assert_eq!(board.lose_by_count(2_000, 3), newly);
             assert_eq!(board.pipe(), pipe, "{blocks:?}");
         }
         assert_eq!(board.first_lost(), Some(0));
@@ -430,7 +459,7 @@ mod tests {
                     4 => if let Some(first) = board.first_lost() {
                         board.send_again(first, now);
                     },
-                    _ => { board.lose_by_count(200); }
+                    _ => { board.lose_by_count(200, 3); }
                 }
                 if let Some(latest) = delivered.latest {
                     rack.deliver(latest, now);

@@ -73,8 +73,11 @@ impl Sender {
         S: Source + Siblings,
     {
         let una = packet.header.ack;
-        if una < self.una_seq || self.una == self.end {
+        if una < self.una_seq {
             return;
+        }
+        if self.una == self.end {
+            return self.note_late_duplicate(packet, config, cx);
         }
         let advances = una > self.una_seq;
         let in_flight = self.own().board.pipe();
@@ -91,15 +94,18 @@ impl Sender {
         ack.common.acked = delivered.bytes;
         ack.smoothed_rtt = self.rtt.smoothed();
         ack.common.next = self.next_seq;
-        if duplicate && config.rack() {
+        if duplicate.is_some() && config.rack() {
             let (una, end) = (self.una, self.end);
             self.own().rack.on_duplicate(una, end);
         }
-        if config.undo() && advances {
-            self.undo_if_needless(Time(packet.header.seq));
+        if config.undo() {
+            self.undo_if_needless(advances.then_some(Time(packet.header.seq)), duplicate);
+        }
+        if self.repairs {
+            self.go_forward(&delivered, (advances, duplicate.is_some()), config, source);
         }
         let grows = self.grows(&ack, config, source);
-        self.on_probe_ack(una, (advances || delivered.sacks, duplicate), source, cx.now());
+        self.on_probe_ack(una, (advances || delivered.sacks, duplicate.is_some()), source, cx.now());
         let newly_lost = self.find_losses(id, config, cx);
         self.leave_recovery();
         if self.own().board.has_lost() && !self.recovering && !self.repairs {
@@ -128,16 +134,16 @@ impl Sender {
         }
     }
 
-    /// Brings the scoreboard up to date. Returns what is delivered, and whether a duplicate is reported.
-    fn note_delivered(&mut self, packet: &Packet, cx: &mut impl Host) -> (Delivered, bool) {
+    /// Brings the scoreboard up to date. Returns the segments that are delivered, and one that is reported as a duplicate.
+    fn note_delivered(&mut self, packet: &Packet, cx: &mut impl Host) -> (Delivered, Option<u32>) {
         let own = self.own();
         let mut delivered = Delivered::default();
-        let mut duplicate = false;
+        let mut duplicate = None;
         own.board.acknowledge(packet.header.number, &mut delivered);
         if packet.header.kind & kind::SACK != 0 {
             let report = Report::read(cx.record());
             own.board.sack(report.blocks(), &mut delivered);
-            duplicate = report.duplicate.is_some();
+            duplicate = report.duplicate;
         }
         if let Some(latest) = delivered.latest {
             own.rack.deliver(latest, cx.now());
@@ -146,13 +152,23 @@ impl Sender {
         (delivered, duplicate)
     }
 
+    /// All is acknowledged, and a duplicate may be reported.
+    #[cold]
+    fn note_late_duplicate(&mut self, packet: &Packet, config: &Tcp, cx: &mut impl Host) {
+        if config.undo() && packet.header.kind & kind::SACK != 0 {
+            let duplicate = Report::read(cx.record()).duplicate;
+            self.undo_if_needless(None, duplicate);
+        }
+    }
+
     /// Finds lost segments. Returns their bytes; where only time will show a loss, the timer is set.
     fn find_losses(&mut self, id: ConnId, config: &Tcp, cx: &mut impl Host) -> u64 {
         let (repairs, smoothed, mss) =
             (self.recovering || self.repairs, self.rtt.smoothed(), self.window.mss);
         let Selective { board, rack, .. } = self.own();
         if !config.rack() {
-            return board.lose_by_count(u64::from(config.dupack_threshold - 1) * mss);
+            let threshold = config.dupack_threshold;
+            return board.lose_by_count(u64::from(threshold - 1) * mss, threshold);
         }
         let enough = board.sacked_segments() >= config.dupack_threshold;
         let window = rack.window(repairs, enough, smoothed);
@@ -173,16 +189,14 @@ impl Sender {
             if !self.own().samples() {
                 self.window.cwnd = self.window.ssthresh;
             }
-            let own = self.own();
-            own.undo.forget();
-            own.rack.on_recovered();
+            self.own().rack.on_recovered();
         }
     }
 
     /// A loss is found: the window is reduced, unless it is being reduced for marks.
     fn enter_recovery(&mut self, config: &Tcp, source: &impl Source, now: Time) {
-        let window = self.window;
-        self.own().undo.note(&window);
+        let (window, una) = (self.window, self.una);
+        self.own().undo.note(&window, una);
         if let Some(reduction) = &mut self.reduction {
             reduction.extend(self.end_seq);
         } else {
@@ -227,11 +241,13 @@ impl Sender {
     /// A timeout: the threshold is lowered, unless it has been in a recovery that is not over, and the window is a segment
     /// beyond what is in flight.
     pub(super) fn on_selective_timeout(&mut self, config: &Tcp, source: &impl Source, now: Time) {
-        let window = self.window;
-        self.own().undo.note(&window);
+        let (window, una) = (self.window, self.una);
+        let again = self.expired.replace(una) == Some(una);
+        if !again && !self.recovering {
+            self.own().undo.note(&window, una);
+        }
         self.window.flight = self.own().board.pipe();
         self.window.flight = self.let_go(source);
-        let again = self.expired.replace(self.una) == Some(self.una);
         let reduced = self.recovering || self.reduction.is_some();
         self.end_reduction();
         self.on_congestion_event(Cause::Timeout { first: !again && !reduced }, source, now);
@@ -250,6 +266,9 @@ impl Sender {
         if probe.is_due() {
             return true;
         }
+        if let Some(left) = self.forward_probes() {
+            return self.probe_fits(left, source.peek(self.window.mss), config);
+        }
         let pipe = board.pipe();
         if board.has_lost() {
             return self.repair || pipe + self.window.mss <= self.window.cwnd;
@@ -264,10 +283,12 @@ impl Sender {
     #[inline(never)]
     pub(super) fn choose_missing(&mut self, source: &mut impl Source, now: Time) -> Option<Choice> {
         self.repair = false;
+        let forward = self.forward_probes().is_some();
         let own = self.own();
         let probe = own.probe.take_due();
         let again = match probe {
             Some(last) => last.then(|| own.board.last_missing()).flatten(),
+            None if forward => None,
             None => own.board.first_lost(),
         };
         let choice = match again {
@@ -279,6 +300,7 @@ impl Sender {
                 Choice { number, seq, segment, again: true }
             }
             None => {
+                self.note_forward();
                 let choice = self.cut(source)?;
                 self.own().board.send(choice.seq, choice.segment.len, now);
                 choice
@@ -297,6 +319,7 @@ mod tests {
     use super::*;
     use crate::transport::source::Messages;
     use crate::transport::tcp::receiver::Receiver;
+    use crate::transport::tcp::sender::forward::Forward;
     use crate::transport::tcp::{Preset, Repair};
 
     /// Whether a sender has state of SACK, and of an end of slow start of its own.
@@ -333,5 +356,20 @@ mod tests {
         assert!(sender.selective.is_none() && sender.watch.is_none());
         sender.reset(&linux);
         assert_eq!((sender.own().board.pipe(), sender.own().board.last_missing()), (0, None));
+    }
+
+    /// The same of F-RTO, which connections without SACK have, too: a decision is not that of the next connection.
+    #[test]
+    fn a_slot_forgets_a_decision() {
+        let decides = Tcp { f_rto: Some(true), ..Tcp::default() }.resolved();
+        let mut sender = Sender::default();
+        sender.reset(&decides);
+        sender.begin_forward();
+        let forward = |sender: &Sender| sender.forward.as_deref().map(|forward| format!("{forward:?}"));
+        assert_ne!(forward(&sender), Some(format!("{:?}", Forward::default())));
+        sender.reset(&decides);
+        assert_eq!(forward(&sender), Some(format!("{:?}", Forward::default())));
+        sender.reset(&Tcp::default().resolved());
+        assert_eq!(forward(&sender), None);
     }
 }

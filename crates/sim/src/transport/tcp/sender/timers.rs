@@ -69,6 +69,7 @@ impl Sender {
             self.send_syn(id, config, source, cx);
             return false;
         }
+        self.begin_forward();
         if self.selective.is_some() {
             self.on_selective_timeout(config, source, cx.now());
         } else {
