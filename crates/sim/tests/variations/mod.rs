@@ -205,7 +205,6 @@ fn ports() -> Vec<Variation> {
     ]
 }
 
-/// Traffic, topologies and windows of measurement.
 /// Paths of unequal rate, which balancers answer.
 fn balancers() -> Vec<Variation> {
     let at_start =
@@ -349,6 +348,7 @@ fn receivers() -> Vec<Variation> {
     ]
 }
 
+/// Traffic, topologies and windows of measurement.
 fn others() -> Vec<Variation> {
     vec![
         // Two receivers.
