@@ -240,7 +240,7 @@ define! {
     /// id.
     samples {
         time_ps "u64" "ps" "When the sample was taken, after all that happened at that instant."
-        series "text" "" "Meaning of value. Of a link: queue_bytes and queue_packets, the content of its port, the packet on the wire included; utilisation, the share of the time since the sample before in which packets were being put on the wire: never above 1; of a host's own link also backlog_bytes, the payload that waits at the host, if its transport has queues there. Of a flow: cwnd_bytes, the congestion window, if its transport has one; rate_bps, the payload that reached the receiver since the sample before, a second."
+        series "text" "" "Meaning of value. Of a link: queue_bytes and queue_packets, the content of its port, the packet on the wire included; utilisation, the share of the time since the sample before in which packets were being put on the wire: never above 1; of a host's own link also backlog_bytes, the payload that waits at the host, if its transport has queues there, or, under SIRD, the bytes on the wire for which the host holds unused credit. Of a flow: cwnd_bytes, the congestion window, if its transport has one; rate_bps, the payload that reached the receiver since the sample before, a second."
         id "u64" "" "Number of the link in links.parquet, or of the flow in flows.parquet."
         value "f64" "" "The value, in the unit that the series' name ends with; utilisation is a share."
     }

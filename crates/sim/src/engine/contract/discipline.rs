@@ -172,7 +172,7 @@ impl PortContext<'_> {
         }
     }
 
-    /// Drops a credit that is not counted in the port: counted apart from other packets.
+    /// Drops a credit that is not counted in the port. Dropped credits have a count of their own.
     pub fn drop_credit(&mut self, id: PacketId) {
         let conn = self.arena[id].conn;
         self.losses.credits += 1;
