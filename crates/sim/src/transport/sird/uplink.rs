@@ -13,6 +13,9 @@ struct Ready {
     receiver: NodeId,
     /// Bytes left to send.
     left: u64,
+    /// Its number among those that could send: of equals the first goes first. Connections have other numbers in other parts
+    /// of a run.
+    joined: u64,
     /// Whether it goes next at its port.
     first: bool,
 }
@@ -35,6 +38,7 @@ pub type Change = (ConnId, bool);
 #[derive(Clone, Debug, Default)]
 pub struct Uplink {
     ready: Vec<Ready>,
+    joined: u64,
     /// Bytes on the wire by which the shortest message is behind its share of the uplink.
     owed: f64,
     /// Number of the receiver that had the last turn.
@@ -66,7 +70,10 @@ impl Uplink {
             (Some(place), None) => {
                 self.ready.swap_remove(place);
             }
-            (None, Some(left)) => self.ready.push(Ready { conn, receiver, left, first: false }),
+            (None, Some(left)) => {
+                self.joined += 1;
+                self.ready.push(Ready { conn, receiver, left, joined: self.joined, first: false });
+            }
             (None, None) => {}
         }
     }
@@ -88,8 +95,8 @@ impl Uplink {
         let turn = |own: &Ready| own.receiver.0.wrapping_sub(self.last).wrapping_sub(1);
         let here = self.ready.iter().filter(|own| at_port(own.conn));
         let chosen = match self.owed > 0.0 {
-            true => here.min_by_key(|own| (own.left, own.conn.0)),
-            false => here.min_by_key(|own| (turn(own), own.left, own.conn.0)),
+            true => here.min_by_key(|own| (own.left, own.joined)),
+            false => here.min_by_key(|own| (turn(own), own.left, own.joined)),
         };
         chosen.map(|own| own.conn)
     }
@@ -164,6 +171,13 @@ mod tests {
         let messages = [(0, 2, 9000), (1, 2, 8000), (2, 1, 9000)];
         assert_eq!(order(&mut uplink(&messages), 1.0, 4), [2, 1, 1, 1]);
         assert_eq!(order(&mut uplink(&messages), 0.0, 4), [2, 1, 2, 1]);
+    }
+
+    /// Of messages with as much left the first that could send goes first, whatever the number of its connection.
+    #[test]
+    fn equals_go_in_the_order_in_which_they_came() {
+        assert_eq!(order(&mut uplink(&[(7, 1, 9000), (3, 1, 9000), (5, 1, 9000)]), 0.5, 3), [7, 7, 7]);
+        assert_eq!(order(&mut uplink(&[(3, 1, 9000), (7, 1, 9000)]), 1.0, 3), [3, 3, 3]);
     }
 
     /// Credit and messages are counted; one that has nothing to send is not chosen; a port chooses among its own.
