@@ -59,7 +59,11 @@ def totals(result: fy.Result) -> Facts:
     }
     facts |= {"pauses": float(counters["pauses"]), "abandoned": float(counters["abandoned_flows"])}
     facts |= {"flows": float(len(flows)), "completed": float(len(fct))}
-    return facts | {"fct_max": value(fct.max()), "fct_median": value(fct.median())}
+    return facts | {
+        "fct_min": value(fct.min()),
+        "fct_max": value(fct.max()),
+        "fct_median": value(fct.median()),
+    }
 
 
 def value(number: Any) -> float:
@@ -96,14 +100,18 @@ class Queue(Chart):
     until: float = float("inf")
     level: float = 0
 
-    SERIES: ClassVar = {"packets": ("queue_packets", 1), "KB": ("queue_bytes", 1e3)}
+    SERIES: ClassVar = {
+        "packets": ("queue_packets", 1, "packets in the port"),
+        "KB": ("queue_bytes", 1e3, "KB in the port"),
+        "KB of credit": ("backlog_bytes", 1e3, "KB of unused credit"),
+    }
 
     def observe(self) -> dict[str, Any]:
         return {"observe.samples": {"every": self.every, "links": [self.port], "flows": []}}
 
     def of(self, result: fy.Result) -> pl.DataFrame:
         """Time and content, in the units of the chart."""
-        name, size = self.SERIES[self.unit]
+        name, size, _ = self.SERIES[self.unit]
         rows = samples(result, name).with_columns(
             pl.col("time_ps") / TIMES[self.time], pl.col("value") / size
         )
@@ -120,7 +128,7 @@ class Queue(Chart):
             axes[0].plot(rows["time_ps"].to_numpy(), rows["value"].to_numpy(), label=label, linewidth=1.1)
         if self.level:
             axes[0].axhline(self.level, **GUIDE)
-        axes[0].set(xlabel=f"time ({self.time})", ylabel=f"{self.unit} in the port")
+        axes[0].set(xlabel=f"time ({self.time})", ylabel=self.SERIES[self.unit][2])
         axes[0].set(xlim=(0, None), ylim=(0, None))
 
 

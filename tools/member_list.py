@@ -222,6 +222,14 @@ TRANSPORTS = [
         "{2[fct_max]:.2f} ms.",
     ),
     transport(
+        "sird",
+        Queue("host 0 -> switch", "20us", unit="KB of credit", since=4, until=12),
+        {"SIRD": {}, "without marks of senders": {"transport.sird.sender_threshold": "1GB"}},
+        "From 4 to 12 ms host 0 holds unused credit of {0[mean]:.0f} KB on average; without its marks it holds "
+        "{1[mean]:.0f} KB. The other host's flow is the first to end, after {0[fct_min]:.1f} and "
+        "{1[fct_min]:.1f} ms.",
+    ),
+    transport(
         "rcp",
         Rates(("long",), "20ms", rate="Mbit/s"),
         {"authors' constants": {}, "constants of data centres": {"agent": "rcp"}},

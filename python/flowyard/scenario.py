@@ -243,6 +243,7 @@ __all__ = [
     "Queue",
     "Racs",
     "RacsPort",
+    "RaisedBy",
     "RandomCables",
     "RandomNodes",
     "RateControl",
@@ -251,6 +252,7 @@ __all__ = [
     "Rccc",
     "Rcp",
     "RcpPort",
+    "ReceiverOrder",
     "Recovery",
     "Red",
     "Reduce",
@@ -279,6 +281,7 @@ __all__ = [
     "Single",
     "SingleSwitch",
     "Sinkhorn",
+    "Sird",
     "Sizes",
     "SleekRule",
     "SlowStart",
@@ -2604,6 +2607,84 @@ class ExpressPass(Model):
     """Time without a packet from the receiver after which a sender repeats its request, or its stop,
     doubled each time, up to 64 times (ns2-xpass: 100 ms, in large networks 0.1 ms). "derived": ten of
     the longest round trips, and at least 1 ms. A time, such as "10us", at least 1ns, at most 10s.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sird(Model):
+    """SIRD. Credit, thresholds and budgets are bytes on the wire."""
+
+    _tag = "sird"
+
+    mss: str = "1458B"
+    """Payload of a full packet (nwsim: 1458 B). A size, such as "64KiB", at least 1B, at most 65000B."""
+
+    header_bytes: str = "80B"
+    """Bytes on the wire of a data packet beside its payload (nwsim: 60 B, and 20 B of preamble and gap). A
+    size, such as "64KiB", at least 1B, at most 1000B.
+    """
+
+    least_frame: str = "84B"
+    """Bytes on the wire of a request, a credit and other packets without payload, and of the shortest data
+    packet (nwsim: 84 B). A size, such as "64KiB", at least 1B, at most 1000B.
+    """
+
+    credit_budget: str | Literal["derived"] = "derived"
+    """B, credit of a receiving interface that is outstanding at most (nwsim: 150,000 B at 100 Gbps).
+    "derived": one and a half times the bytes that fill the longest path between hosts, in full packets.
+    A size, such as "64KiB", at least 64B, at most 1GB.
+    """
+
+    sender_budget: str | Literal["derived"] = "derived"
+    """Credit that one sender holds of an interface at most (nwsim: 100,000 B). "derived": the bytes that
+    fill the longest path, in full packets. A size, such as "64KiB", at least 64B, at most 1GB.
+    """
+
+    unscheduled: str | Literal["derived"] = "derived"
+    """UnschT: messages of at most as many bytes are sent at once, without credit (nwsim: 100,000 B).
+    "derived": the bytes that fill the longest path, in full packets. A size, such as "64KiB", at most
+    1GB.
+    """
+
+    sender_threshold: str | Literal["derived"] = "derived"
+    """SThr: a sender marks its data while it holds more unused credit than this, and sends more than one
+    message (nwsim: 33 full packets). "derived": half of the bytes that fill the longest path, in full
+    packets. A size, such as "64KiB", at most 1GB.
+    """
+
+    gain: float = 0.08
+    """g, the weight of the last window in the share of marked packets (nwsim: 0.08). At least 0.0001, at
+    most 1.0.
+    """
+
+    sender_floor: float = 0.1
+    """Least limit by marks of senders, as a share of `sender_budget` (nwsim: 0.1). At most 1.0."""
+
+    network_floor: float = 0.03
+    """Least limit by marks of ports, as a share of `sender_budget` (nwsim: 0.03). At most 1.0."""
+
+    raised_by: RaisedBy = "unmarked"
+    """Packets that raise the limits."""
+
+    shortest_share: float = 0.5
+    """Share of an uplink for the shortest message; the rest is shared by the receivers in equal parts
+    (nwsim: 0.5). At most 1.0.
+    """
+
+    receiver_order: ReceiverOrder = "shortest"
+    """Order in which messages get credit."""
+
+    unscheduled_class: int = 0
+    """Class at ports of messages without credit; packets without payload have class 0. At most 7."""
+
+    scheduled_class: int = 1
+    """Class at ports of data with credit. At most 7."""
+
+    resend_interval: str | Literal["derived"] = "derived"
+    """Time without a packet of an incomplete message after which its receiver asks for the missing ones,
+    as under Homa (ours); after twice the time without a packet from the receiver a sender asks whether
+    any are missing. Doubled while nothing arrives, up to 64 times. "derived": ten of the longest round
+    trips, and at least 1 ms. A time, such as "10us", at least 1ns, at most 10s.
     """
 
 
@@ -5763,6 +5844,7 @@ Transport = (
     | Homa
     | Phost
     | ExpressPass
+    | Sird
     | Mptcp
     | ParallelTcp
     | Dcqcn
@@ -5783,6 +5865,7 @@ Transport = (
         "homa",
         "phost",
         "expresspass",
+        "sird",
         "mptcp",
         "parallel-tcp",
         "dcqcn",
@@ -5941,6 +6024,12 @@ ScheduledLevels = Literal["lowest", "highest"]
 
 # Flows that send their first packets without tokens.
 FreeFor = Literal["short", "all"]
+
+# Packets that raise the limits of a sender's credit.
+RaisedBy = Literal["unmarked", "every"]
+
+# Order in which messages get credit.
+ReceiverOrder = Literal["shortest", "in-turn"]
 
 # How windows of subflows grow in congestion avoidance.
 Coupling = Literal["lia", "trash", "uncoupled"]

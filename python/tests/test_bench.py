@@ -120,6 +120,7 @@ def test_the_cases_are_the_ones_that_others_rely_on():
                 "homa",
                 "phost",
                 "expresspass",
+                "sird",
                 "dcqcn",
                 *RATES,
             )
@@ -188,6 +189,7 @@ def test_a_run_in_a_process_of_its_own(small):
         ("homa", 1440),
         ("phost", 1460),
         ("expresspass", 1460),
+        ("sird", 1458),
         ("uet", 4086),
         ("dcqcn", 1000),
         ("roce", 1000),
@@ -206,7 +208,7 @@ def test_the_payload_of_a_full_packet(transport, payload):
         "uet": "trimming",
         "expresspass": "credit",
     }
-    queues |= dict.fromkeys(("homa", "phost"), "strict-priority")
+    queues |= dict.fromkeys(("homa", "phost", "sird"), "strict-priority")
     flows = {"name": "a", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "10KB"}}
     document = {"topology": "single-switch", "transport": transport, "traffic": [flows]}
     run = fy.run(document | {"queue": queues.get(transport, "drop-tail")})

@@ -52,9 +52,10 @@ pub enum Values {
 }
 
 impl Column {
-    /// Whether it is about a feature that the run did not have: flow control, or flows that are given up.
+    /// Whether it is about a feature that the run did not have: flow control, credits, or flows that are given up. Columns of
+    /// one name are about one feature.
     fn is_unused(&self) -> bool {
-        let tells = [&links::pauses, &links::paused_ps, &flows::abandoned];
+        let tells = [&links::pauses, &links::paused_ps, &links::credit_drops, &flows::abandoned];
         tells.iter().any(|feature| self.definition.name == feature.name)
             && match &self.values {
                 Values::U64(values) => values.iter().all(|&value| value == 0),
@@ -189,7 +190,8 @@ define! {
         timeouts "u64" "" "Times that a retransmission timer expired and made the sender act."
         timeouts_whole_window "u64" "" "Timeouts of a whole window: no segment of it was acknowledged, and no duplicate acknowledgement arrived. The other timeouts followed an answer to a part of the window: its tail was lost, or duplicates were too few, or a retransmission was lost. A window is the data that TCP has in flight when the first acknowledgement of any of it arrives; a timeout begins a new one; a SYN is a window of its own. Only for transports made of TCP; 0 for others."
         trims "u64" "packets" "Data packets that arrived with their payload trimmed off."
-        drops "u64" "packets" "Packets of the flow, of either direction, that a queue dropped."
+        drops "u64" "packets" "Packets of the flow, of either direction, that a queue dropped, except credits."
+        credit_drops "u64" "packets" "Credits of the flow that a queue dropped because too many waited: the signal of ExpressPass, no loss of data. 0 without a queue that meters credits."
         lost "u64" "packets" "Packets of the flow, of either direction, lost to faults: on a link, or at a node without a route to the destination."
         reordered "u64" "packets" "Data packets that arrived after one that was sent later."
     }
@@ -205,7 +207,8 @@ define! {
         packets "u64" "packets" "Packets whose transmission began in the measuring window, as all other counts of a link; without a window in the run."
         bytes "u64" "bytes" "Bytes of these packets, headers included."
         utilisation "f64" "" "Share of the window's time in which packets were being put on the wire. Of a packet that is being sent when the window begins or ends, the part within it counts: never above 1."
-        drops "u64" "packets" "Packets dropped at the port's queue."
+        drops "u64" "packets" "Packets dropped at the port's queue, except credits."
+        credit_drops "u64" "packets" "Credits dropped at the port's queue because too many waited. 0 without a queue that meters credits."
         lost "u64" "packets" "Packets lost on the link to faults: it was down, or lost them at random or by number."
         trims "u64" "packets" "Packets whose payload the port trimmed off."
         marks "u64" "packets" "Packets that the port marked with congestion experienced (CE)."
@@ -237,7 +240,7 @@ define! {
     /// id.
     samples {
         time_ps "u64" "ps" "When the sample was taken, after all that happened at that instant."
-        series "text" "" "Meaning of value. Of a link: queue_bytes and queue_packets, the content of its port, the packet on the wire included; utilisation, the share of the time since the sample before in which packets were being put on the wire: never above 1; of a host's own link also backlog_bytes, the payload that waits at the host, if its transport has queues there. Of a flow: cwnd_bytes, the congestion window, if its transport has one; rate_bps, the payload that reached the receiver since the sample before, a second."
+        series "text" "" "Meaning of value. Of a link: queue_bytes and queue_packets, the content of its port, the packet on the wire included; utilisation, the share of the time since the sample before in which packets were being put on the wire: never above 1; of a host's own link also backlog_bytes, the payload that waits at the host, if its transport has queues there, or, under SIRD, the bytes on the wire for which the host holds unused credit. Of a flow: cwnd_bytes, the congestion window, if its transport has one; rate_bps, the payload that reached the receiver since the sample before, a second."
         id "u64" "" "Number of the link in links.parquet, or of the flow in flows.parquet."
         value "f64" "" "The value, in the unit that the series' name ends with; utilisation is a share."
     }

@@ -56,6 +56,7 @@ CASES = [
     Case("homa-permutation-k8", 10, k=8, limit=2.6, rounds=3),
     Case("phost-permutation-k8", 10, k=8, limit=2.6, rounds=3),
     Case("expresspass-permutation-k8", 10, k=8, limit=2.6, rounds=3),
+    Case("sird-permutation-k8", 10, k=8, limit=2.6, rounds=3),
     Case("dcqcn-permutation-k8", 10, k=8, limit=4.0, rounds=3),
     Case("uet-permutation-k16", 10, k=16, limit=2.3, rounds=3),
     Case("daq-permutation-k8", 10, k=8, limit=4.0, rounds=3),

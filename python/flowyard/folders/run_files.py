@@ -203,7 +203,7 @@ _RUN: Mapping[str, Any] = {
     "counters": {
         **dict.fromkeys(("events", "packet_hops", "packets", "flows", "unfinished_flows"), _COUNT),
         **dict.fromkeys(("drops", "trims", "marks", "retransmissions", "timeouts"), _COUNT),
-        **dict.fromkeys(("lost", "unroutable", "pauses", "bounces"), _Added(_COUNT)),
+        **dict.fromkeys(("lost", "unroutable", "pauses", "bounces", "credit_drops"), _Added(_COUNT)),
         **dict.fromkeys(("wall_s", "cpu_s"), _Added(_AMOUNT)),
         "control": _Added(
             {

@@ -17,7 +17,6 @@ _NEAREST = {
     "rdma": "roce, with DCQCN as its congestion control",
     "uec": "uet, the Ultra Ethernet transport",
     "eqds": "uet with control.rccc, the heir of EQDS",
-    "expresspass": "ndp, whose receivers pull",
     "hpcc": "roce, with congestion.hpcc",
     "timely": "roce, with congestion.timely",
     "udp": "datagram",

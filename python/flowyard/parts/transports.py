@@ -20,6 +20,7 @@ from flowyard.scenario import (
     Racs,
     Rcp,
     Roce,
+    Sird,
     Tcp,
     Uet,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "Racs",
     "Rcp",
     "Roce",
+    "Sird",
     "Tcp",
     "Uet",
 ]

@@ -85,6 +85,7 @@ TERMS = {
     "retransmissions": Term("retransmissions", "", ("flows", "retransmissions")),
     "timeouts": Term("timeouts", "", ("flows", "timeouts")),
     "drops": Term("drops", "", ("links", "drops")),
+    "credit_drops": Term("credit drops", "", ("flows", "credit_drops")),
     "lost": Term("lost to faults", "", ("flows", "lost")),
     "met": Term(
         "active during the fault",

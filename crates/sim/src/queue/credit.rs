@@ -141,15 +141,18 @@ impl Discipline for Model {
     fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
         let packet = &cx.arena[id];
         let (size, is_credit) = (packet.size, is_credit(packet.flags, packet.header.class));
-        let fits = match is_credit {
-            true => self.credits.len() < self.credit_limit,
-            false => self.room.holds(self.data.len() + 1, self.data.bytes() + u64::from(size)),
+        let queue = if is_credit {
+            if self.credits.len() >= self.credit_limit {
+                return cx.drop_credit(id);
+            }
+            &mut self.credits
+        } else {
+            if !self.room.holds(self.data.len() + 1, self.data.bytes() + u64::from(size)) {
+                return cx.drop(id, DropReason::Full);
+            }
+            &mut self.data
         };
-        if !fits {
-            return cx.drop(id, DropReason::Full);
-        }
         cx.keep(size);
-        let queue = if is_credit { &mut self.credits } else { &mut self.data };
         queue.push(Queued { id, size });
     }
 
@@ -276,6 +279,7 @@ mod tests {
         (0..100).for_each(|_| comes(&mut model, &mut at, false));
         // 100 x 1538 B is the limit, of which the request has 60 B.
         assert_eq!((at.losses.dropped.packets, at.losses.dropped.bytes), (2, 84 + 1538));
+        assert_eq!(at.losses.credits, 1);
         assert_eq!(leaves(&mut model, &mut at, 0), Some(84));
         assert_eq!(leaves(&mut model, &mut at, 0), Some(60));
         assert_eq!(leaves(&mut model, &mut at, 0), Some(1538));

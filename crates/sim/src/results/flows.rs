@@ -163,6 +163,7 @@ pub(super) fn flows_table(
         counted(&flows::timeouts_whole_window, |counts| u64::from(counts.timeouts_whole_window)),
         counted(&flows::trims, |counts| u64::from(counts.trims)),
         counted(&flows::drops, |counts| u64::from(counts.drops)),
+        counted(&flows::credit_drops, |counts| u64::from(counts.credit_drops)),
         counted(&flows::lost, |counts| u64::from(counts.lost)),
         counted(&flows::reordered, |counts| u64::from(counts.reordered)),
     ];

@@ -35,6 +35,7 @@ use crate::observe::histograms::Distributions;
 use crate::observe::meter::Metered;
 use crate::observe::samples::Sampler;
 use crate::observe::{Recorders, link_name};
+use crate::queue::Feature;
 use crate::records::{self, Column, Definition, Table, Values, digest};
 use crate::scenario::{Scenario, TimeUnit};
 use crate::setup::Setup;
@@ -180,8 +181,11 @@ pub struct Counters {
     pub packet_hops: Option<u64>,
     /// Packets put on a wire by the host that made them.
     pub packets: Option<u64>,
-    /// Packets dropped by queues.
+    /// Packets dropped by queues, except credits.
     pub drops: Option<u64>,
+    /// Credits dropped by queues, if any meters them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credit_drops: Option<u64>,
     /// Packets lost to faults on a link.
     pub lost: Option<u64>,
     /// Packets lost to faults at a node from which no way was left.
@@ -229,7 +233,8 @@ pub fn collect(
     let links = links_table(&setup.fabric, finished.level, &metered.links, measured::length(setup, finished));
     let measured = measured::measure(setup, finished, &metered, &rows, &flows);
     let completion = Completion::of(&rows, &flows);
-    let counters = counters(finished, &rows);
+    let meters = setup.queue.offers().contains(&Feature::Metering);
+    let counters = counters(finished, &rows, meters);
     let mut advice = advice(scenario, setup);
     if scenario.run.advice {
         advice.extend(steadiness::advice(setup, &measured));
@@ -271,8 +276,8 @@ pub fn collect(
     Outcome { flows, links, connections, observed, summary, violations }
 }
 
-/// Totals of a run whose flows have these rows.
-fn counters(finished: &Finished, rows: &[Row]) -> Counters {
+/// Totals of a run whose flows have these rows, and whose ports may meter credits.
+fn counters(finished: &Finished, rows: &[Row], meters: bool) -> Counters {
     let Finished { totals, level, .. } = finished;
     let of_flows = |count: fn(&Counts) -> u64| finished.flows.iter().map(count).sum::<u64>();
     let of_links = |count: fn(&LinkCounts) -> u64| level.packets(finished.links.iter().map(count).sum());
@@ -282,7 +287,8 @@ fn counters(finished: &Finished, rows: &[Row]) -> Counters {
         events: totals.events,
         packet_hops: level.packets(totals.packet_hops),
         packets: level.packets(totals.packets),
-        drops: of_links(|link| link.losses.dropped.packets),
+        drops: of_links(|link| link.losses.dropped.packets - link.losses.credits),
+        credit_drops: of_links(|link| link.losses.credits).filter(|_| meters),
         lost: of_links(|link| link.lost),
         unroutable: level.packets(totals.unroutable),
         trims: of_links(|link| link.losses.trims),
@@ -383,19 +389,21 @@ mod tests {
     use crate::scenario::{Format, no_files};
 
     /// Columns that a run without packets does not measure.
-    const FLOWS: [&str; 8] = [
+    const FLOWS: [&str; 9] = [
         "packets_sent",
         "retransmissions",
         "timeouts",
         "timeouts_whole_window",
         "trims",
         "drops",
+        "credit_drops",
         "lost",
         "reordered",
     ];
-    const LINKS: [&str; 10] = [
+    const LINKS: [&str; 11] = [
         "packets",
         "drops",
+        "credit_drops",
         "lost",
         "trims",
         "marks",

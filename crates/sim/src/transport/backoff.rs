@@ -1,11 +1,28 @@
-//! A timer whose interval doubles with each expiry until a packet arrives.
+//! A timer whose interval doubles with each expiry until a packet arrives, and the interval if the network determines it.
 
+use serde_json::json;
+
+use crate::derived::{Derived, Environment, Values};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Timer};
 use crate::units::Time;
 
 /// The interval is doubled so often at the most.
 pub const DOUBLINGS_MOST: u32 = 6;
+
+/// Lower bound of the derived interval (ours; Homa's paper has "a few milliseconds").
+pub const INTERVAL_LEAST: Time = Time(1_000_000_000);
+
+/// The value of the field of that name, if the scenario leaves it to the network: ten of the longest round trips, and at
+/// least [`INTERVAL_LEAST`].
+pub fn derived_interval(field: &str, interval: Derived<Time>, environment: &Environment) -> Values {
+    match interval {
+        Derived::Given(_) => Vec::new(),
+        Derived::FromNetwork => {
+            vec![(field.into(), json!(environment.longest.round_trips(10).max(INTERVAL_LEAST)))]
+        }
+    }
+}
 
 /// The timer, and its expiries since the last packet.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,6 +10,7 @@ pub mod backoff;
 pub mod delivery;
 pub mod entropy;
 pub mod frame;
+pub mod granted;
 pub mod overdue;
 pub mod paced;
 pub mod priorities;
@@ -106,6 +107,7 @@ transports! {
     homa::Homa = "homa",
     phost::Phost = "phost",
     expresspass::ExpressPass = "expresspass",
+    sird::Sird = "sird",
     mptcp::Mptcp = "mptcp",
     parallel_tcp::ParallelTcp = "parallel-tcp",
     dcqcn::Dcqcn = "dcqcn",

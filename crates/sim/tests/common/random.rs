@@ -240,6 +240,28 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
              short_packets = {short}\nrequest_interval = \"500us\""
         )
     });
+    let sird = (1u32..30, 0u32..20, 0u32..9, flag(), flag(), 0u32..3).prop_map(
+        |(budget, unscheduled, threshold, every, in_turn, share)| {
+            let raised_by = if every { "every" } else { "unmarked" };
+            let order = if in_turn { "in-turn" } else { "shortest" };
+            format!(
+                "[transport.sird]\ncredit_budget = \"{}B\"\nsender_budget = \"{}B\"\nunscheduled = \"{}B\"\n\
+                 sender_threshold = \"{}B\"\nraised_by = \"{raised_by}\"\nreceiver_order = \"{order}\"\n\
+                 shortest_share = {}\nresend_interval = \"500us\"",
+                budget * 2000,
+                budget * 1538,
+                unscheduled * 1000,
+                threshold * 1538,
+                f64::from(share) / 2.0
+            )
+        },
+    );
+    let marking = (2u32..40, 1u32..9, 1u32..20).prop_map(|(limit, classes, threshold)| {
+        format!(
+            "[queue.strict-priority]\nlimit = {{ packets = {limit} }}\nclasses = {classes}\n\
+             threshold = {{ packets = {threshold} }}"
+        )
+    });
     let classes = (1u32..40, 1u32..9).prop_map(|(limit, classes)| {
         format!(
             "[queue.strict-priority]\nmark = \"none\"\nlimit = {{ packets = {limit} }}\nclasses = {classes}"
@@ -377,7 +399,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         (rcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (pdq, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (racs, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
-        (marked, prop_oneof![ecn, phantom]).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (marked, prop_oneof![ecn.clone(), phantom]).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (mptcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (parallel, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (tcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
@@ -386,6 +408,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         (pfabric, pfabric_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (homa, classes.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (phost, classes).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (sird, prop_oneof![marking, ecn]).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (expresspass, credit.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), credit).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), pfabric_port).prop_map(|(transport, queue)| transport + "\n" + &queue),

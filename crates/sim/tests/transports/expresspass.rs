@@ -139,10 +139,11 @@ fn an_incast_drops_credits_and_no_data() {
     for senders in [2, 8, 64] {
         let spaced = format!("queue.credit.burst = 1\n{}", steady(""));
         let run = incast(&spaced, senders, 100 * PAYLOAD);
-        let dropped: u64 = run.flows("drops").iter().sum();
-        assert_eq!(run.link("host 0", "switch", "drops"), dropped, "{senders} senders");
-        assert_eq!(run.counters().drops, dropped);
-        assert_eq!(run.counters().retransmissions, 0);
+        let dropped: u64 = run.flows("credit_drops").iter().sum();
+        assert_eq!(run.link("host 0", "switch", "credit_drops"), dropped, "{senders} senders");
+        assert_eq!(run.counters().credit_drops, dropped);
+        assert_eq!((run.counters().drops, run.counters().retransmissions), (0, 0));
+        assert!(run.flows("drops").iter().all(|&drops| drops == 0));
         assert!(senders < 8 || dropped > 0, "{senders} senders");
         assert!(run.flows("packets_sent").iter().all(|&packets| packets == 100));
         // Requests, which come together, wait for data or its credits; then 2 packets.
@@ -159,7 +160,7 @@ fn an_incast_drops_credits_and_no_data() {
     let run = incast(&steady(""), 64, 100 * PAYLOAD);
     let most = run.link("switch", "host 0", "queue_max_bytes");
     assert!((8 * 1538..12 * 1538).contains(&most), "{most}");
-    assert_eq!(run.counters().drops, run.link("host 0", "switch", "drops"));
+    assert_eq!(run.counters().credit_drops, run.link("host 0", "switch", "credit_drops"));
 }
 
 /// Two racks with one link between them, which the flows of two hosts to two others share: its credits are dropped where they
@@ -175,9 +176,10 @@ fn credits_are_metered_between_switches() {
     let last = run.flows("fct_ps").into_iter().max().expect("a flow") as f64;
     let ratio = last / (4000 * S) as f64;
     assert!((1.0..1.02).contains(&ratio), "{ratio}");
-    assert!(run.link("leaf 1", "spine 0", "drops") > 0);
-    assert_eq!(run.link("leaf 1", "spine 0", "drops"), run.counters().drops);
-    assert_eq!((run.link("leaf 0", "spine 0", "drops"), run.counters().retransmissions), (0, 0));
+    assert!(run.link("leaf 1", "spine 0", "credit_drops") > 0);
+    assert_eq!(run.link("leaf 1", "spine 0", "credit_drops"), run.counters().credit_drops);
+    assert_eq!((run.link("leaf 0", "spine 0", "credit_drops"), run.counters().retransmissions), (0, 0));
+    assert_eq!(run.link("leaf 1", "spine 0", "drops"), 0);
 }
 
 /// Each credit of a receiver is used, wasted at the sender, or dropped on the way: here, those of eight flows that arrive at

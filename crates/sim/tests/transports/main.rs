@@ -34,6 +34,7 @@ mod rate_controls;
 mod rcp;
 mod recovery;
 mod send_buffer;
+mod sird;
 mod slots;
 mod swift;
 mod tcp;

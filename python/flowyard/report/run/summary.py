@@ -78,6 +78,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
         ("goodput", goodput(result)),
         *(_deadlines(result) if total["due"] else ()),
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
+        *([("credit drops", f"{counters['credit_drops']:,}")] if "credit_drops" in counters else []),
         *lost,
         *_control(result),
         *_reordering(result),

@@ -175,10 +175,12 @@ def losses(runs: Sequence[Run]) -> list[Metric]:
     flows = [run.flows.height for run in runs]
     lost = [int(run.flows["lost"].sum()) for run in runs]
     data = "data packets"
+    meters = any("credit_drops" in counts for counts in counters)
     return [
         Metric("data packets sent", "packets_sent", [Cell(text.count(number)) for number in sent]),
         row("retransmissions", "retransmissions", counter("retransmissions"), sent, data),
         row("drops", "drops", counter("drops"), sent, data),
+        *([_counts("credit drops", "credit_drops", counter("credit_drops"))] if meters else []),
         *([row("lost to faults", "lost", lost, sent, data)] if any(run.faults for run in runs) else []),
         row("trims", "trims", counter("trims"), sent, data),
         row("marks", "marks", counter("marks"), sent, data),

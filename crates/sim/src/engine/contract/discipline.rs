@@ -172,6 +172,14 @@ impl PortContext<'_> {
         }
     }
 
+    /// Drops a credit that is not counted in the port. Dropped credits have a count of their own.
+    pub fn drop_credit(&mut self, id: PacketId) {
+        let conn = self.arena[id].conn;
+        self.losses.credits += 1;
+        self.conns[conn.index()].network.credit_drops += 1;
+        self.drop(id, DropReason::Full);
+    }
+
     /// Drops a waiting packet, which is counted in the port.
     pub fn drop_waiting(&mut self, packet: Queued, why: DropReason) {
         self.port.quit(self.now, packet.size);

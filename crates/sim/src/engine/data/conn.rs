@@ -126,8 +126,9 @@ pub struct ReceiverEnd {
 pub struct InNetwork {
     /// Packets of it that exist; if it has subflows, the number of these that are not over.
     pub packets: u32,
-    /// Packets that queues dropped.
+    /// Packets that queues dropped, and those of them that were credits.
     pub drops: u32,
+    pub credit_drops: u32,
     /// Packets lost to faults.
     pub lost: u32,
     /// When the last packet ended.
@@ -136,7 +137,8 @@ pub struct InNetwork {
 
 impl InNetwork {
     /// There has been no packet.
-    pub const NONE: InNetwork = InNetwork { packets: 0, drops: 0, lost: 0, ended_at: Time::ZERO };
+    pub const NONE: InNetwork =
+        InNetwork { packets: 0, drops: 0, credit_drops: 0, lost: 0, ended_at: Time::ZERO };
 
     /// A packet more.
     #[inline]
@@ -157,6 +159,7 @@ impl InNetwork {
         InNetwork {
             packets: self.packets.wrapping_add(other.packets),
             drops: self.drops + other.drops,
+            credit_drops: self.credit_drops + other.credit_drops,
             lost: self.lost + other.lost,
             ended_at: self.ended_at.max(other.ended_at),
         }
@@ -262,7 +265,8 @@ impl Conn {
             timeouts: self.sender.timeouts,
             timeouts_whole_window: self.sender.timeouts_whole_window,
             trims: self.receiver.trims,
-            drops: self.network.drops,
+            drops: self.network.drops - self.network.credit_drops,
+            credit_drops: self.network.credit_drops,
             lost: self.network.lost,
             reordered: self.receiver.reordered,
             abandoned: self.sender.gave_up && self.receiver.completed_at == Time::NEVER,
@@ -278,7 +282,8 @@ impl Conn {
         self.sender.timeouts += subflow.timeouts;
         self.sender.timeouts_whole_window += subflow.timeouts_whole_window;
         self.receiver.trims += subflow.trims;
-        self.network.drops += subflow.drops;
+        self.network.drops += subflow.drops + subflow.credit_drops;
+        self.network.credit_drops += subflow.credit_drops;
         self.network.lost += subflow.lost;
     }
 }
@@ -335,7 +340,9 @@ pub struct Counts {
     pub timeouts: u32,
     pub timeouts_whole_window: u32,
     pub trims: u32,
+    /// Dropped packets but credits, and dropped credits.
     pub drops: u32,
+    pub credit_drops: u32,
     pub lost: u32,
     pub reordered: u32,
     /// Whether the sender gave it up before every byte had arrived.
@@ -356,6 +363,7 @@ impl Counts {
         timeouts_whole_window: 0,
         trims: 0,
         drops: 0,
+        credit_drops: 0,
         lost: 0,
         reordered: 0,
         abandoned: false,
@@ -374,6 +382,7 @@ impl Counts {
         self.timeouts_whole_window += subflow.timeouts_whole_window;
         self.trims += subflow.trims;
         self.drops += subflow.drops;
+        self.credit_drops += subflow.credit_drops;
         self.lost += subflow.lost;
     }
 }

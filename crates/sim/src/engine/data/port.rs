@@ -79,8 +79,9 @@ pub struct Tally {
 /// Packets that a port has dropped, sent back, trimmed or marked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Losses {
-    /// Packets dropped.
+    /// Packets dropped, and those of them that were credits.
     pub dropped: Amount,
+    pub credits: u64,
     pub bounced: Amount,
     /// Packets whose payload was trimmed off.
     pub trims: u64,
@@ -95,6 +96,7 @@ impl Losses {
     pub fn less(self, before: Losses) -> Losses {
         Losses {
             dropped: self.dropped.less(before.dropped),
+            credits: self.credits - before.credits,
             bounced: self.bounced.less(before.bounced),
             trims: self.trims - before.trims,
             trimmed_bytes: self.trimmed_bytes - before.trimmed_bytes,

@@ -11,12 +11,11 @@ pub mod sender;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use self::feedback::Rules;
 use self::receiver::{CREDITS, Receiver};
 use self::sender::{ASK, Sender};
-use super::backoff::DOUBLINGS_MOST;
+use super::backoff::{DOUBLINGS_MOST, INTERVAL_LEAST, derived_interval};
 use super::{Needs, Profile, Settings, audit_ends};
 use crate::balancer::assigned::Answers;
 use crate::balancer::nix::Nix;
@@ -87,16 +86,13 @@ impl Default for ExpressPass {
     }
 }
 
-/// Lower bound of the derived interval (ours).
-const REQUEST_LEAST: Time = Time(1_000_000_000);
-
 /// Bytes of Ethernet, its preamble and the gap between frames: for captures.
 const ETHERNET: u64 = 38;
 
 impl Settings for ExpressPass {
     /// A last packet is padded to `credit_bytes`, which its ideal time leaves out: 5 B at most, by default.
     fn profile(&self) -> Profile {
-        let interval = self.request_interval.or(REQUEST_LEAST);
+        let interval = self.request_interval.or(INTERVAL_LEAST);
         let (mss, header, credit) = (self.mss.0, self.header_bytes.0, self.credit_bytes.0);
         Profile {
             packet_max: (mss + header).max(credit),
@@ -121,10 +117,7 @@ impl Settings for ExpressPass {
     }
 
     fn derived(&self, environment: &Environment) -> Values {
-        if self.request_interval != Derived::FromNetwork {
-            return Vec::new();
-        }
-        vec![("request_interval".into(), json!(environment.longest.round_trips(10).max(REQUEST_LEAST)))]
+        derived_interval("request_interval", self.request_interval, environment)
     }
 }
 
@@ -182,7 +175,7 @@ impl Plan {
             small_packets: f64::from(config.small_packets),
             rules: Rules { w_initial, w_min, target_loss },
             jitter: config.jitter,
-            request_interval: config.request_interval.or(REQUEST_LEAST),
+            request_interval: config.request_interval.or(INTERVAL_LEAST),
         }
     }
 

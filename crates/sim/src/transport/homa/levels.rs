@@ -3,7 +3,7 @@
 //! Source: Montazeri et al., SIGCOMM 2018, section 3.4, and PlatformLab/HomaSimulation (`PriorityResolver`). 0 goes
 //! first; unscheduled levels are the first ones.
 
-use super::cut::Cut;
+use crate::transport::granted::cut::Cut;
 use crate::transport::priorities;
 
 /// The share of unscheduled bytes on the wire, grants counted as scheduled ones: levels are divided by it.
@@ -121,11 +121,11 @@ impl Head {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::cut::tests::SIMULATOR;
     use super::*;
     use crate::random::{Purpose, Stream};
     use crate::traffic::sizes::Sizes;
     use crate::traffic::sizes::workloads::{HomaW1, HomaW2, HomaW3, HomaW4};
+    use crate::transport::granted::cut::tests::SIMULATOR;
 
     /// Of messages of 1442 B and 20,000 B, as many of each: 1538 B and 10,000 B are unscheduled; the rest of the long one is
     /// 10,672 B in eight packets, each with a grant.

@@ -3,15 +3,12 @@
 //!
 //! Source: Montazeri, Li, Alizadeh and Ousterhout, "Homa: A Receiver-Driven Low-Latency Transport Protocol Using Network
 //! Priorities", SIGCOMM 2018; details and numbers after the authors' simulator, PlatformLab/HomaSimulation, which has no
-//! losses: requests for lost packets are after the paper's section 3.7, their details ours. `cut` divides messages
-//! into packets, `levels` has the priorities, `sender` and `receiver` are the two ends, `grants` the messages of a receiving
-//! interface in their order.
+//! losses: requests for lost packets are after the paper's section 3.7, their details ours. `levels` has the
+//! priorities, `grants` the messages of a receiving interface in their order; the two ends of a message are in
+//! `transport/granted`.
 
-pub mod cut;
 pub mod grants;
 pub mod levels;
-pub mod receiver;
-pub mod sender;
 #[cfg(test)]
 mod tests;
 
@@ -19,12 +16,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use self::cut::{Cut, payload_in};
 use self::grants::{Entry, Granter};
 use self::levels::Head;
-use self::receiver::{RESEND, Receiver};
-use self::sender::{PROBE, Sender};
-use super::backoff::DOUBLINGS_MOST;
+use super::backoff::{DOUBLINGS_MOST, INTERVAL_LEAST, derived_interval};
+use super::granted::cut::{Cut, payload_in};
+use super::granted::receiver::{RESEND, Receiver};
+use super::granted::sender::{PROBE, Sender};
+use super::granted::{Terms, kind};
 use super::{Framing, Needs, Profile, Settings, audit_ends, priorities};
 use crate::advice::{self, Advice, Unread};
 use crate::balancer::per_packet::PerPacket;
@@ -164,8 +162,6 @@ impl Default for Homa {
 
 /// The values of HomaSimulation, if no network gives others.
 const RTT_BYTES: Bytes = Bytes(10_000);
-/// Lower bound of the derived interval (ours; the paper has "a few milliseconds").
-const RESEND_LEAST: Time = Time(1_000_000_000);
 
 /// Limit of the queue by default: as many packets as an incast of 140 messages sends at once in the paper's network.
 const QUEUE: Limit = Limit::FullPackets(1000);
@@ -196,7 +192,7 @@ impl Homa {
     }
 
     fn resend_interval(&self) -> Time {
-        self.resend_interval.or(RESEND_LEAST)
+        self.resend_interval.or(INTERVAL_LEAST)
     }
 
     fn cut(&self) -> Cut {
@@ -316,12 +312,7 @@ impl Settings for Homa {
             settled.rtt_bytes = Derived::Given(bytes);
             values.push(("rtt_bytes".into(), json!(bytes)));
         }
-        if self.resend_interval == Derived::FromNetwork {
-            values.push((
-                "resend_interval".into(),
-                json!(environment.longest.round_trips(10).max(RESEND_LEAST)),
-            ));
-        }
+        values.extend(derived_interval("resend_interval", self.resend_interval, environment));
         if self.unscheduled_levels.is_some() && self.cutoffs.is_some() {
             return values;
         }
@@ -350,35 +341,20 @@ impl Settings for Homa {
     }
 }
 
-/// Values of `Header::kind`. Data, a probe and BUSY: `seq` is the size of the message, `ack` its unscheduled bytes. A grant:
-/// packets before `number` may be sent, at the level in `len`. RESEND: packets from `number` on and before `seq` are missing.
-mod kind {
-    pub const DATA: u8 = 0;
-    pub const LAST: u8 = 1;
-    pub const GRANT: u8 = 2;
-    pub const RESEND: u8 = 3;
-    pub const BUSY: u8 = 4;
-    pub const PROBE: u8 = 5;
-    pub const ACK: u8 = 6;
-}
-
 /// A configuration in the form in which events read it.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    cut: Cut,
+    terms: Terms,
     /// Bytes on the wire in flight from which on a message gets no grant.
     window: u64,
-    /// Bytes of a full packet and of one without payload on the wire.
+    /// Bytes of a full packet on the wire.
     full: u32,
-    control: u32,
     unscheduled_levels: u8,
     cutoffs: Vec<u64>,
     by_remaining: bool,
     tail_boost: u64,
     grant_packets: u32,
     grant_pacing: bool,
-    acknowledge: bool,
-    resend_interval: Time,
     /// For the interfaces of hosts.
     granter: Granter,
 }
@@ -387,17 +363,19 @@ impl Plan {
     fn new(config: Homa) -> Plan {
         let window = config.rtt_bytes().0;
         Plan {
-            cut: config.cut(),
+            terms: Terms {
+                cut: config.cut(),
+                control: config.control() as u32,
+                acknowledge: config.acknowledge,
+                resend_interval: config.resend_interval(),
+            },
             window,
             full: config.full_packet() as u32,
-            control: config.control() as u32,
             unscheduled_levels: config.unscheduled_levels() as u8,
             by_remaining: config.unscheduled_by == UnscheduledBy::Remaining,
             tail_boost: config.tail_boost.map_or(window, |bytes| bytes.0),
             grant_packets: config.grant_packets,
             grant_pacing: config.grant_pacing,
-            acknowledge: config.acknowledge,
-            resend_interval: config.resend_interval(),
             granter: config.granter(),
             cutoffs: config.cutoffs.unwrap_or_default().into_iter().map(|bytes| bytes.0).collect(),
         }
@@ -416,7 +394,7 @@ impl Plan {
 
     /// The level of a grant, given that by rank.
     fn grant_level(&self, by_rank: u8, left: u64) -> u8 {
-        let is_tail = self.cut.scheduled_wire(left) < self.tail_boost;
+        let is_tail = self.terms.cut.scheduled_wire(left) < self.tail_boost;
         if is_tail { by_rank.min(self.level_of(left)) } else { by_rank }
     }
 }
@@ -444,7 +422,7 @@ impl Model {
     fn settle(&mut self, id: ConnId, cx: &mut impl Host) {
         let sender = self.senders.at(id, cx);
         if sender.may_send() {
-            cx.ready_by(id, sender.left(self.plans.of(cx.conn(id))));
+            cx.ready_by(id, sender.left(&self.plans.of(cx.conn(id)).terms.cut));
         }
     }
 
@@ -454,7 +432,7 @@ impl Model {
         let plan = self.plans.of(cx.conn(id));
         let Receiver { size, unscheduled, granted, link, .. } = *self.receivers.at(id, cx);
         if size > unscheduled {
-            let flight = (plan.cut.unscheduled_wire(unscheduled), plan.window);
+            let flight = (plan.terms.cut.unscheduled_wire(unscheduled), plan.window);
             let entry = Entry::new(id, cx.conn(id).src, size - unscheduled, flight, granted);
             self.granters[link as usize].join(entry);
         }
@@ -465,7 +443,7 @@ impl Model {
     fn on_data(&mut self, packet: &Packet, cx: &mut impl Host) {
         let id = packet.conn;
         let plan = self.plans.of(cx.conn(id));
-        let received = self.receivers.at(id, cx).on_data(packet, plan, cx);
+        let received = self.receivers.at(id, cx).on_data(packet, &plan.terms, cx);
         if received.begins {
             self.join(packet, cx);
         }
@@ -488,9 +466,9 @@ impl Model {
             let Entry { conn: id, left, next, .. } = *granter.at(rank);
             let plan = self.plans.of(cx.conn(id));
             let receiver = self.receivers.at(id, cx);
-            let bytes = left.min(u64::from(plan.grant_packets) * plan.cut.payload[1]);
-            let packets = bytes.div_ceil(plan.cut.payload[1]) as u32;
-            let wire = plan.cut.scheduled_wire(bytes);
+            let bytes = left.min(u64::from(plan.grant_packets) * plan.terms.cut.payload[1]);
+            let packets = bytes.div_ceil(plan.terms.cut.payload[1]) as u32;
+            let wire = plan.terms.cut.scheduled_wire(bytes);
             let gap = if plan.grant_pacing { cx.transmission(link, plan.full * packets) } else { Time::ZERO };
             receiver.granted = next + packets;
             granter.grant(rank, by_rank, receiver.granted, (bytes, wire), now + gap);
@@ -501,7 +479,7 @@ impl Model {
                 len: level.into(),
                 ..Header::default()
             };
-            cx.send_to_sender(id, plan.control, header);
+            cx.send_to_sender(id, plan.terms.control, header);
         }
         match granter.next_at() {
             Time::NEVER => granter.timer.clear(),
@@ -513,7 +491,8 @@ impl Model {
 impl Endpoint for Model {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
         let plan = self.plans.of(cx.conn(id));
-        self.senders.open(id, cx).reset(plan, start.size);
+        let unscheduled = plan.terms.cut.unscheduled_of(start.size);
+        self.senders.open(id, cx).reset(&plan.terms, start.size, unscheduled);
         self.settle(id, cx);
     }
 
@@ -527,12 +506,12 @@ impl Endpoint for Model {
         let receiver = self.receivers.at(packet.conn, cx);
         match packet.header.kind {
             kind::PROBE => {
-                if receiver.on_probe(packet, plan, cx) {
+                if receiver.on_probe(packet, &plan.terms, cx) {
                     self.join(packet, cx);
                     self.grant(packet.ingress, cx);
                 }
             }
-            kind::BUSY => receiver.on_busy(packet.conn, plan, cx),
+            kind::BUSY => receiver.on_busy(packet.conn, &plan.terms, cx),
             _ => self.on_data(packet, cx),
         }
     }
@@ -548,7 +527,7 @@ impl Endpoint for Model {
             kind::GRANT => sender.on_grant(&packet.header),
             kind::RESEND => {
                 let plan = self.plans.of(cx.conn(id));
-                sender.on_resend(id, &packet.header, plan, cx);
+                sender.on_resend(id, &packet.header, &plan.terms, cx);
             }
             _ => return sender.on_ack(id, cx),
         }
@@ -562,10 +541,11 @@ impl Endpoint for Model {
         if !sender.may_send() {
             return (None, false);
         }
-        let packet = sender.next_packet(id, plan, cx);
+        let level = |size, offset| plan.unscheduled_level(size, offset);
+        let packet = sender.next_packet(id, &plan.terms, level, cx);
         let more = sender.may_send();
         if more {
-            cx.change_rank(id, sender.left(plan));
+            cx.change_rank(id, sender.left(&plan.terms.cut));
         }
         (Some(packet), more)
     }
@@ -573,10 +553,10 @@ impl Endpoint for Model {
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
         match (owner, kind) {
             (Owner::Sender(id), PROBE) => {
-                self.senders.at(id, cx).on_timer(id, self.plans.of(cx.conn(id)), cx);
+                self.senders.at(id, cx).on_timer(id, &self.plans.of(cx.conn(id)).terms, cx);
             }
             (Owner::Receiver(id), RESEND) => {
-                self.receivers.at(id, cx).on_timer(id, self.plans.of(cx.conn(id)), cx);
+                self.receivers.at(id, cx).on_timer(id, &self.plans.of(cx.conn(id)).terms, cx);
             }
             (Owner::Interface(link), GRANT_TURN) => {
                 if cx.timer_is_due(&mut self.granters[link.index()].timer, owner, kind) {
@@ -602,7 +582,8 @@ impl Endpoint for Model {
             let plan = self.plans.of(conn);
             let own = self.granters.iter().flat_map(Granter::entries).find(|entry| entry.conn == *id);
             let grant = u64::from(plan.full) * u64::from(plan.grant_packets);
-            let most = plan.cut.unscheduled_wire(plan.cut.unscheduled).max(plan.window - 1 + grant);
+            let most =
+                plan.terms.cut.unscheduled_wire(plan.terms.cut.unscheduled).max(plan.window - 1 + grant);
             if let Some(entry) = own.filter(|entry| entry.in_flight > most) {
                 found(format!(
                     "connection {id}: {} B in flight, at most {most} are granted",

@@ -10,10 +10,10 @@ pub mod tokens;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use self::sender::{REQUEST, Sender};
 use self::tokens::{Entry, Rules, Tokens, slots};
+use super::backoff::{DOUBLINGS_MOST, INTERVAL_LEAST, derived_interval};
 use super::delivery::Delivery;
 use super::reassembly::Arrival;
 use super::{Needs, Profile, Settings, audit_ends};
@@ -104,19 +104,16 @@ impl Default for Phost {
     }
 }
 
-/// Lower bound of the derived interval.
-const REQUEST_LEAST: Time = Time(1_000_000_000);
-
 /// The limit of ports by default: that of NetSys/simulator.
 const QUEUE: Limit = Limit::Bytes(Bytes(36_864));
 
 impl Settings for Phost {
     fn profile(&self) -> Profile {
-        let interval = self.request_interval.or(REQUEST_LEAST);
+        let interval = self.request_interval.or(INTERVAL_LEAST);
         Profile {
             answer_bytes: self.header_bytes.0,
             class_field: Some("data_class"),
-            timeout_max: Time(interval.0 << 6),
+            timeout_max: Time(interval.0 << DOUBLINGS_MOST),
             initial_burst: Some(u64::from(self.free_tokens)),
             in_flight_max: Some(u64::from(self.token_window.max(self.free_tokens))),
             queue: StrictPriority { mark: MarkBy::None, limit: QUEUE, ..StrictPriority::default() }.into(),
@@ -130,10 +127,7 @@ impl Settings for Phost {
     }
 
     fn derived(&self, environment: &Environment) -> Values {
-        if self.request_interval != Derived::FromNetwork {
-            return Vec::new();
-        }
-        vec![("request_interval".into(), json!(environment.longest.round_trips(10).max(REQUEST_LEAST)))]
+        derived_interval("request_interval", self.request_interval, environment)
     }
 }
 
@@ -178,7 +172,7 @@ impl Plan {
             free_wait: config.free_wait,
             classes: [config.data_class, config.short_class],
             short_packets: config.short_packets,
-            request_interval: config.request_interval.or(REQUEST_LEAST),
+            request_interval: config.request_interval.or(INTERVAL_LEAST),
             rules: Rules { window, window_timeout, resend },
         }
     }

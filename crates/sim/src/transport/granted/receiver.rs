@@ -1,7 +1,6 @@
 //! The receiving end of a message: its arrived packets, and requests for those that are missing.
 
-use super::Plan;
-use super::kind;
+use super::{Terms, kind};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::Host;
 use crate::engine::contract::packet::{Header, Packet};
@@ -47,13 +46,13 @@ impl Receiver {
     }
 
     /// Reads the message's size and its unscheduled bytes from its first packet, whichever that is.
-    fn begin(&mut self, packet: &Packet, plan: &Plan) -> bool {
+    fn begin(&mut self, packet: &Packet, terms: &Terms) -> bool {
         if self.size > 0 {
             return false;
         }
         (self.size, self.unscheduled) = (packet.header.seq, packet.header.ack);
-        self.packets = plan.cut.packets(self.size, self.unscheduled);
-        self.granted = plan.cut.packets_unscheduled(self.unscheduled);
+        self.packets = terms.cut.packets(self.size, self.unscheduled);
+        self.granted = terms.cut.packets_unscheduled(self.unscheduled);
         self.link = packet.ingress.0;
         true
     }
@@ -69,18 +68,18 @@ impl Receiver {
     }
 
     /// A data packet.
-    pub fn on_data(&mut self, packet: &Packet, plan: &Plan, cx: &mut impl Host) -> Received {
+    pub fn on_data(&mut self, packet: &Packet, terms: &Terms, cx: &mut impl Host) -> Received {
         let Packet { conn: id, header: Header { kind, number, len, .. }, .. } = *packet;
-        let begins = self.begin(packet, plan);
+        let begins = self.begin(packet, terms);
         cx.note_arrival(packet);
         let arrival = self.delivery.receive(id, number, len, kind == kind::LAST, cx).arrival;
-        if plan.acknowledge {
+        if terms.acknowledge {
             if self.is_complete() {
                 self.backoff.clear();
-                self.acknowledge(id, plan, cx);
+                self.acknowledge(id, terms, cx);
             } else {
                 self.backoff.reset();
-                self.restart_timer(id, plan, cx);
+                self.restart_timer(id, terms, cx);
             }
         }
         Received { begins, is_new: arrival != Arrival::Duplicate }
@@ -89,50 +88,50 @@ impl Receiver {
     /// The sender asks whether anything is missing: the acknowledgement was lost, or all packets before it were. Returns whether
     /// it is the first packet of its message.
     #[cold]
-    pub fn on_probe(&mut self, packet: &Packet, plan: &Plan, cx: &mut impl Host) -> bool {
-        let begins = self.begin(packet, plan);
+    pub fn on_probe(&mut self, packet: &Packet, terms: &Terms, cx: &mut impl Host) -> bool {
+        let begins = self.begin(packet, terms);
         if self.is_complete() {
-            self.acknowledge(packet.conn, plan, cx);
+            self.acknowledge(packet.conn, terms, cx);
         } else if begins {
-            self.request(packet.conn, plan, cx);
+            self.request(packet.conn, terms, cx);
         }
         begins
     }
 
     /// The sender sends shorter messages: nothing is lost.
     #[cold]
-    pub fn on_busy(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
+    pub fn on_busy(&mut self, id: ConnId, terms: &Terms, cx: &mut impl Host) {
         if !self.is_complete() {
             self.backoff.reset();
-            self.restart_timer(id, plan, cx);
+            self.restart_timer(id, terms, cx);
         }
     }
 
-    fn acknowledge(&self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
-        cx.send_to_sender(id, plan.control, Header { kind: kind::ACK, ..Header::default() });
+    fn acknowledge(&self, id: ConnId, terms: &Terms, cx: &mut impl Host) {
+        cx.send_to_sender(id, terms.control, Header { kind: kind::ACK, ..Header::default() });
     }
 
-    fn restart_timer(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
-        self.backoff.restart(plan.resend_interval, Owner::Receiver(id), RESEND, cx);
+    fn restart_timer(&mut self, id: ConnId, terms: &Terms, cx: &mut impl Host) {
+        self.backoff.restart(terms.resend_interval, Owner::Receiver(id), RESEND, cx);
     }
 
     /// Nothing has arrived for an interval: asks for the first missing packets, if any may have been sent.
-    pub fn on_timer(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
+    pub fn on_timer(&mut self, id: ConnId, terms: &Terms, cx: &mut impl Host) {
         if self.backoff.is_due(Owner::Receiver(id), RESEND, cx) && !self.is_complete() {
-            self.request(id, plan, cx);
+            self.request(id, terms, cx);
         }
     }
 
-    fn request(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) {
+    fn request(&mut self, id: ConnId, terms: &Terms, cx: &mut impl Host) {
         let first = self.delivery.next();
         let end = (first..self.granted).find(|number| self.delivery.has(*number)).unwrap_or(self.granted);
         if first < end {
             let header =
                 Header { kind: kind::RESEND, number: first, seq: u64::from(end), ..Header::default() };
-            cx.send_to_sender(id, plan.control, header);
+            cx.send_to_sender(id, terms.control, header);
             self.backoff.double();
         }
-        self.restart_timer(id, plan, cx);
+        self.restart_timer(id, terms, cx);
     }
 
     /// Bytes of the packets that have arrived.
