@@ -21,14 +21,17 @@ from flowyard.why.path import PARTS
 
 CASES, FIRST = int(os.environ.get("FLOWYARD_WHY", "40")), int(os.environ.get("FLOWYARD_WHY_FIRST", "0"))
 DEFS = results.schema()["$defs"]
-# Transports whose hosts follow the scenario's own Python, or rates that a controller must be named for.
+# Its class would be a file of its own.
 NOT_ALONE = {"python"}
+# Fields without which some cannot run.
+NEEDED = {"bbr": {"sack": True}}
+CONTROLLED = {"controller": {"flowtune": {}}}
 TRANSPORTS: list[Any] = [
     *(name for name in members(DEFS["Transport"]) if name not in NOT_ALONE),
     *(
-        {"tcp": {"preset": "datacentre", "congestion": name}}
+        {"tcp": {"preset": "datacentre", "congestion": name, **NEEDED.get(name, {})}}
         for name in members(DEFS["Congestion"])
-        if name != "python"
+        if name not in NOT_ALONE
     ),
     {"tcp": {"preset": "linux"}},
     *({"roce": {"congestion": name}} for name in ("timely", "hpcc", "powertcp")),
@@ -71,6 +74,7 @@ def drawn(number: int) -> dict[str, Any]:
         "traffic": entries[: stream.randint(1, 2)],
         "run": {"seed": number, "until": "50ms"},
         **({"faults": LOSSES} if number % 3 == 0 else {}),
+        **(CONTROLLED if transport == "central" else {}),
     }
 
 
