@@ -98,14 +98,14 @@ def test_points_that_are_not_in_a_steady_state_are_hollow_and_marked(loaded):
         assert {(row["x"], row["line"]): row["state"] == "steady" for row in rows(html, key)} == expected
         (point,) = (layer for layer in specs(html)[key]["layer"] if layer["mark"]["type"] == "point")
         assert point["encoding"]["fill"]["condition"]["value"] == "var(--surface)"
-        assert point["encoding"]["fill"]["condition"]["test"] == "datum.state === 'not in a steady state'"
+        assert point["encoding"]["fill"]["condition"]["test"] == "datum.state !== 'steady'"
         assert "color" not in point["encoding"]
     words = visible(html)
     table = words.partition("Points")[2]
     assert f"1.5 {loads.MARK} tcp 3" in table
     assert " 0.3 ndp 3 " in table
     note = re.search(rf"{loads.MARK} not in a steady state: (.*?)\. ", table)[1]
-    assert note == points.unsteady(loaded).removeprefix("not in a steady state: ")
+    assert note == points.marked(loaded)[0].removeprefix("not in a steady state: ")
     assert "load = 1.5, system = ndp in 3 of 3 replicas: a load of " in note
     assert "Hollow points" in words
 
@@ -115,7 +115,7 @@ def test_the_notice_says_how_many_and_why_once(loaded):
     (notice,) = (each for each in found if each.title == "Not in a steady state")
     count = int((~loaded.metrics["stable"]).sum())
     assert notice.level == "warning"
-    assert notice.body.startswith(f"{count} runs of 18, ")
+    assert notice.body.startswith(f"{count} of 18 runs had not settled: ")
     assert " Write " in notice.body
     assert not any("not in a steady state" in each.body for each in found if each is not notice)
 
@@ -164,7 +164,7 @@ def test_loads_stand_in_the_tables(loaded, capsys):
     assert cli.main(["show", str(loaded.folder)]) == 0
     shown = capsys.readouterr().out
     assert "load: offered, carried" in shown
-    assert f"{loads.MARK} {points.unsteady(loaded)}" in shown.replace("\n", "")
+    assert f"{loads.MARK} {points.marked(loaded)[0]}" in shown.replace("\n", "")
     assert cli.main(["show", "--json", str(loaded.folder)]) == 0
     listed = json.loads(capsys.readouterr().out)["runs"]
     assert [run["carried_load"] for run in listed] == loaded.metrics["carried_load"].to_list()

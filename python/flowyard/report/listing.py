@@ -15,7 +15,7 @@ from flowyard.folders import run_files
 from flowyard.member_names import member_name
 from flowyard.report import loads
 from flowyard.report.run.differences import differences
-from flowyard.report.sweep.points import points_table, unsteady
+from flowyard.report.sweep.points import marked, points_table
 from flowyard.report.sweep.replicas import replicas_table
 from flowyard.run_data import Run
 from flowyard.sweeps.tables import FLOW_COLUMNS, Sweep, is_sweep
@@ -46,16 +46,16 @@ def _points(sweep: Sweep) -> None:
     """Prints the means of a sweep's points or replicas; a line where a damaged run leaves none."""
     try:
         if sweep.axes:
-            table, note = points_table(sweep), unsteady(sweep)
+            table, notes = points_table(sweep), marked(sweep)
         elif len(sweep.statuses) > 1:
-            table, note = replicas_table(sweep), None
+            table, notes = replicas_table(sweep), []
         else:
             return
     except UserError as error:
         print(f"no means over the runs: {error}")
         return
     show(table)
-    if note:
+    for note in notes:
         print(f"{loads.MARK} {note}")
 
 

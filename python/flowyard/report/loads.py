@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 # What marks a point of a sweep or a run that was not in a steady state, in tables; charts have hollow points.
 MARK = "\N{WHITE CIRCLE}"
 UNSTABLE = "not in a steady state"
+SHORT = "not carrying its load"
+STEADY = "steady"
 # Points whose reasons a footnote has.
 MOST_REASONS = 3
 KINDS = ("offered", "realised", "carried")
@@ -53,12 +55,19 @@ def plain(words: str) -> str:
     return words.replace("\u00a0", " ").replace("\u00b1", "+-").replace("µs", "us")
 
 
-def footnote(reasons: Iterable[tuple[str, str]]) -> str:
+def state(row: Mapping[str, Any]) -> str:
+    """The state of a point in words, by its row of Sweep.means, or of a run by that of Sweep.metrics."""
+    if row.get("stable") is False:
+        return UNSTABLE
+    return SHORT if row.get("carries") is False else STEADY
+
+
+def footnote(reasons: Iterable[tuple[str, str]], marked: str = UNSTABLE) -> str:
     """Footnote of the mark in a table, by the place and the reason of each marked point; empty without marks."""
     found = list(reasons)
     shown = [f"{place}: {why}" if place else why for place, why in found[:MOST_REASONS]]
     more = [f"and {len(found) - MOST_REASONS:,} more points"] if len(found) > MOST_REASONS else []
-    return f"{UNSTABLE}: {'; '.join([*shown, *more])}" if found else ""
+    return f"{marked}: {'; '.join([*shown, *more])}" if found else ""
 
 
 def is_axis(means: "pl.DataFrame", axis: str) -> bool:

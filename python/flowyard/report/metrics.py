@@ -40,6 +40,7 @@ class Metric:
 
 
 OFFERED = Metric("offered_load", "offered load", "offered", "ratio", text.ratio, configured=True)
+REALISED = Metric("realised_load", "realised load", "realised", "ratio", text.ratio)
 CARRIED = Metric("carried_load", "carried load", "carried", "ratio", text.ratio)
 # Where flows have deadlines, that they meet them is the result; of others most papers show the tail of slowdown.
 _RESULTS = (
@@ -78,6 +79,7 @@ ALL_METRICS = {
     metric.column: metric
     for metric in (
         OFFERED,
+        REALISED,
         *METRICS,
         *PACKETS.values(),
         *(

@@ -42,14 +42,14 @@ def of_result(result: "Result") -> str:
 
 def of_sweep(sweep: "Sweep") -> str:
     """How much of a sweep is there, its axes, and the means of its points."""
-    from flowyard.report.sweep.points import points_table, unsteady
+    from flowyard.report.sweep.points import marked, points_table
 
     done = int(sweep.runs["done"].sum())
     rows = [("runs", f"{done:,} of {len(sweep.runs):,}"), ("replicas", f"{sweep.replicas:,}")]
     rows += [(name, ", ".join(map(str, values[:ROWS]))) for name, values in sweep.axes.items()]
     rows += [("damaged", f"{len(sweep.damaged):,}")] if sweep.damaged else []
     points = _table(*points_table(sweep)[:3]) if done and sweep.axes else ""
-    if points and (note := unsteady(sweep)):
+    for note in marked(sweep) if points else ():
         points += f"<p>{escape(f'{MARK} {note}')}</p>"
     return _table(sweep.name, ("", ""), [*rows, ("folder", str(sweep.folder))]) + points
 

@@ -29,6 +29,7 @@ METRIC: Definitions = {
         ("lateness_p50_ps", "ps", "By how much flows missed their deadline that completed after it: median."),
         ("lateness_p99_ps", "ps", "The same: p99."),
         ("offered_load", "", "Payload that arrivals at a load bring a second, over the rate of the hosts' links."),
+        ("realised_load", "", "The same of the flows that were drawn."),
         ("carried_load", "", "Payload of these flows delivered a second in the measuring window, over the same rate."),
         ("hosts_wire", "0 to 1", "Share of the window in which the links to hosts transmitted, headers included."),
         ("goodput_bps", "bit/s", "Payload delivered a second by all flows in the measuring window."),
@@ -51,6 +52,13 @@ _STABLE = {
     "kind": "bool",
     "meaning": "Whether nothing shows that the run was not in a steady state at its load: run.json, measured.unstable. "
     "Null where no load was observed.",
+}
+_CARRIES = {
+    "name": "carries",
+    "unit": "",
+    "kind": "bool",
+    "meaning": "Whether the 95 % interval of the carried load reaches the offered or the realised load. "
+    "Null with fewer than three replicas, and without loads.",
 }
 _GROUP: Definitions = {
     name: {"name": name, "unit": unit, "kind": kind, "meaning": meaning}
@@ -76,6 +84,7 @@ def explain() -> dict[str, list[dict[str, str]]]:
         "sweep.metrics": [_STABLE, *METRIC.values()],
         "sweep.means": [
             _STABLE | {"meaning": "Whether all runs of the point are stable: see sweep.metrics."},
+            _CARRIES,
             *_with_intervals(list(METRIC.values())),
         ],
         **{

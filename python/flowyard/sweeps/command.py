@@ -11,6 +11,7 @@ from flowyard import sweeps
 from flowyard.errors import UserError
 from flowyard.folders import reading
 from flowyard.run_json import unstable_of
+from flowyard.sweeps import carrying
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.tables import Sweep
 from flowyard.terminal import folding
@@ -42,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     # Before anything is said: a run that an earlier call left may be damaged.
     code = exit_code(tally, sweep)
     done, planned = int(sweep.runs["done"].sum()), len(sweep.runs)
-    unsteady = sum(bool(unstable_of(summary)) for summary in sweep.summaries().values())
+    summaries = sweep.summaries()
+    unsteady = sum(bool(unstable_of(summary)) for summary in summaries.values())
     if arguments.json:
         answer = {
             "folder": str(folder),
@@ -58,7 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
         }
         print(json.dumps(answer, indent=2))
     else:
-        for line in tally.states(unsteady, f"flowyard show {folder} marks their points"):
+        where = f"flowyard show {folder} marks their points"
+        short = carrying.line(sweep.runs, list(sweep.axes), summaries, where)
+        for line in [*tally.states(unsteady, where), *short]:
             print(line)
         print(f"{done:,} of {planned:,} runs are in {folder}")
         if done:

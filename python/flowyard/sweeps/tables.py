@@ -23,6 +23,7 @@ from flowyard.errors import UserError
 from flowyard.folders import run_files
 from flowyard.forks import pl, require_threads
 from flowyard.run_data import Run
+from flowyard.sweeps.carrying import carries
 
 # Of run.json's counters, those that are told for each data packet that flows sent, too: <name>_per_packet.
 OF_PACKETS = ("drops", "trims", "marks", "lost", "retransmissions", "timeouts")
@@ -49,7 +50,7 @@ COMPLETION = (
 # What those with a deadline have, from analysis.timeliness; null if there are none.
 DEADLINES = ("application_throughput", "lateness_p50_ps", "lateness_p99_ps")
 # Of run.json's block measured; the loads are null where no flows arrive at a load.
-LOADS = ("offered_load", "carried_load", "hosts_wire")
+LOADS = ("offered_load", "realised_load", "carried_load", "hosts_wire")
 METRICS = (*COMPLETION, *DEADLINES, *LOADS, "goodput_bps", "end_ps", *COUNTERS, "packets_sent", *PER_PACKET)
 # What tells groups of flows apart, in tables by group.
 ORDER = {name: place for place, name in enumerate([*(name for _, name in SIZE_GROUPS), ALL])}
@@ -66,6 +67,7 @@ COLUMNS = {
     "flows",
     "flows_ci95",
     "stable",
+    "carries",
     *GROUPS,
     *METRICS,
     *(f"{name}_ci95" for name in METRICS),
@@ -198,16 +200,16 @@ class Sweep(Displayed):
 
     @property
     def means(self) -> pl.DataFrame:
-        """One row per point: the axes, replicas, stable, and each of METRICS with its 95 % interval, <metric>_ci95.
+        """One row per point: the axes, replicas, stable, carries, and each of METRICS with its interval, <metric>_ci95.
 
-        A point is stable if all its runs are.
+        A point is stable if all its runs are. It carries its load by the mean over its replicas (carrying.py).
         """
         axes, metrics = list(self.axes), self.metrics
         means = replica_means(metrics, axes, METRICS)
         known = pl.when(pl.col("stable").count() > 0).then(pl.col("stable").all())
         keys: list[Any] = [*axes] or [pl.repeat(0, pl.len()).alias("_all")]
         stable = metrics.group_by(keys, maintain_order=True).agg(known)["stable"]
-        return means.insert_column(len(axes) + 1, stable)
+        return means.insert_column(len(axes) + 1, stable).insert_column(len(axes) + 2, carries(means))
 
     @cached_property
     def by_size(self) -> pl.DataFrame:

@@ -19,7 +19,7 @@ import altair as alt
 from flowyard import text
 from flowyard.forks import pl
 from flowyard.report import charts
-from flowyard.report.loads import UNSTABLE
+from flowyard.report.loads import STEADY, state
 from flowyard.report.metrics import Metric
 from flowyard.report.sweep.axis_types import LOGARITHMIC, AxisType, axis_type, is_numeric, value_label
 
@@ -175,7 +175,7 @@ def chart(
     plan = plans[0]
     chosen = parameter if len(tables) > 1 else ""
     against = [each.against.column for each in plans if each.against]
-    marked = any(_unstable(row) for one in tables for row in one.means.iter_rows(named=True))
+    marked = any(state(row) != STEADY for one in tables for row in one.means.iter_rows(named=True))
     rows: dict[str, list[dict[str, Any]]] = {
         one.name: [_row(row, plan, one.metric, against, marked) for row in one.means.iter_rows(named=True)]
         for one in tables
@@ -207,7 +207,7 @@ def chart(
 def _frame(plan: Layout, chosen: str, marked: bool) -> charts.Spec:
     """The common part of all metrics' charts: all but the rows, the axis of the metric and its name.
 
-    With `marked`, points that are not in a steady state are hollow.
+    With `marked`, points that are not in a steady state or do not carry their load are hollow.
     """
     field = line_field(plan)
     bare = charts.chart_of("rows").encode(x=_x(plan))
@@ -249,9 +249,9 @@ def _frame(plan: Layout, chosen: str, marked: bool) -> charts.Spec:
 
 
 def _hollow(bare: alt.Chart, plan: Layout, field: str) -> alt.Chart:
-    """Its points are filled with the colour of their line, or only drawn in it if they are not in a steady state."""
+    """Its points are filled with the colour of their line, or only drawn in it if they are marked."""
     fill, stroke = (charts.colour_of(plan.lines, field, channel) for channel in (alt.Fill, alt.Stroke))
-    inside = alt.condition(f"datum.state === '{UNSTABLE}'", alt.value("var(--surface)"), fill)
+    inside = alt.condition(f"datum.state !== '{STEADY}'", alt.value("var(--surface)"), fill)
     return bare.encode(fill=inside, stroke=stroke, strokeWidth=alt.value(2))
 
 
@@ -294,10 +294,6 @@ def drawn_half(row: Mapping[str, Any], column: str) -> float | None:
     return half if row["replicas"] >= FEWEST else None
 
 
-def _unstable(row: Mapping[str, Any]) -> bool:
-    return row.get("stable") is False
-
-
 def _row(
     row: Mapping[str, Any], plan: Layout, metric: Metric, against: Sequence[str], marked: bool
 ) -> dict[str, Any]:
@@ -312,7 +308,7 @@ def _row(
         "replicas": row["replicas"],
         "completed": text.percent(row["completed_fraction"]),
         **{column: None if row[column] is None else charts.rounded(row[column]) for column in against},
-        **({"state": UNSTABLE if _unstable(row) else "steady"} if marked else {}),
+        **({"state": state(row)} if marked else {}),
     }
 
 

@@ -7,6 +7,7 @@ from flowyard.forks import pl
 from flowyard.report import loads
 from flowyard.report.run.notices import Notice
 from flowyard.run_json import unstable_of
+from flowyard.sweeps import carrying
 from flowyard.sweeps.tables import Sweep
 from flowyard.sweeps.task import label_of
 
@@ -23,7 +24,11 @@ Summaries = Mapping[str, Mapping[str, Any]]
 def notices(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame, summaries: Summaries) -> list[Notice]:
     """All banners, the gravest first."""
     found = [*_violations(sweep, metrics, summaries), *missing(sweep, metrics, means)]
-    found += [*_endings(sweep, metrics, summaries), *_unsteady(sweep, metrics, summaries)]
+    found += [
+        *_endings(sweep, metrics, summaries),
+        *_unsteady(sweep, metrics, summaries),
+        *_short(sweep, means),
+    ]
     found += [*_numbers(metrics, means), *_advice(summaries)]
     return sorted(found, key=lambda notice: ("error", "warning", "note").index(notice.level))
 
@@ -62,11 +67,27 @@ def _unsteady(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> Iter
     own = metrics.filter(pl.col("run").is_in(keys))
     remedies = [piece["write"] for piece in first.get("advice") or () if loads.is_about_steadiness(piece)]
     body = (
-        f"{_runs(len(keys))} of {metrics.height:,}, whose numbers depend on when they began and ended; their points "
-        f"are hollow in charts and marked {loads.MARK} in tables: {_named(sweep, own)}. Of the first: "
+        f"{len(keys):,} of {_runs(metrics.height)} had not settled: {_named(sweep, own)}. Their numbers depend on when "
+        f"they began and ended; their points are hollow in charts and marked {loads.MARK} in tables. "
+        f"{'Reason' if len(keys) == 1 else 'Reason of the first'}: "
         f"{'; '.join(map(loads.reason, unstable_of(first)))}. {''.join(f'Write {remedy}.' for remedy in remedies)}"
     )
     yield Notice("warning", "Not in a steady state", body.strip())
+
+
+def _short(sweep: Sweep, means: pl.DataFrame) -> Iterator[Notice]:
+    """Points whose mean load over the replicas is not carried, with the loads of the first."""
+    short = means.filter(~pl.col("carries"))
+    if short.is_empty():
+        return
+    first = short.row(0, named=True)
+    place = label_of({name: first[name] for name in sweep.axes}, 0, 1) if sweep.axes else "all runs"
+    body = (
+        f"{short.height:,} of {means.height:,} points; they are hollow in charts and marked {loads.MARK} in tables. "
+        f"{place}: {loads.reason(carrying.reason(first))}. What waits there "
+        "grows while flows arrive, and completion times depend on the length of the window."
+    )
+    yield Notice("warning", "Load not carried", body)
 
 
 def missing(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:

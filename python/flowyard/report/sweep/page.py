@@ -192,7 +192,7 @@ def render(sweep: Sweep) -> str:
         groups=list(groups),
         panels=panels,
         percentiles=over_size.NAMES,
-        unstable=points.unsteady(sweep),
+        marked=points.marked(sweep),
         sign=loads.MARK,
         repeated=bool((means["replicas"] > 1).any()),
         banded=bool((means["replicas"] >= lines.FEWEST).any()),
@@ -252,7 +252,7 @@ def _groups(sweep: Sweep, means: pl.DataFrame) -> dict[str, pl.DataFrame]:
     if len(found) * means.height > notices.MOST_POINTS:
         return {"all flows": means}
     # Loads are of points, not of groups.
-    own = means.select(*sweep.axes, "stable", OFFERED.column, CARRIED.column)
+    own = means.select(*sweep.axes, "stable", "carries", OFFERED.column, CARRIED.column)
     joined = {
         name: table.join(own, on=list(sweep.axes), nulls_equal=True, maintain_order="left")
         for name, table in found.items()
@@ -417,8 +417,8 @@ def _place(row: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[Ce
         Cell(value_label(row[name]), value=labels.index(value_label(row[name])))
         for name, labels in order.items()
     ]
-    if cells and row.get("stable") is False:
-        cells[0] = replace(cells[0], text=f"{cells[0].text} {loads.MARK}", title=loads.UNSTABLE)
+    if cells and (state := loads.state(row)) != loads.STEADY:
+        cells[0] = replace(cells[0], text=f"{cells[0].text} {loads.MARK}", title=state)
     return cells
 
 

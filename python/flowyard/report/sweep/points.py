@@ -5,6 +5,7 @@ from flowyard.forks import pl
 from flowyard.report import loads
 from flowyard.report.metrics import ALL_METRICS
 from flowyard.run_json import unstable_of
+from flowyard.sweeps import carrying
 from flowyard.sweeps.tables import DEADLINES, LOADS, Sweep
 from flowyard.sweeps.task import label_of
 from flowyard.terminal.console import TextTable
@@ -21,7 +22,7 @@ def points_table(sweep: Sweep) -> TextTable:
 
     Means are over the runs that are done. Metrics that the plan asks for stand in place of the usual ones, which are
     those of deadlines only if a flow has one, and loads only if flows arrive at one. Points that are not in a steady
-    state have a mark.
+    state, or do not carry their load, have a mark.
     """
     axes, means = list(sweep.axes), sweep.means
     rare = (*DEADLINES, *LOADS)
@@ -34,10 +35,28 @@ def points_table(sweep: Sweep) -> TextTable:
     for place in dict.fromkeys(sweep.runs.select(axes).iter_rows()):
         own = points.get(place, {})
         done = f"{own.get('replicas', 0):,} of {sweep.replicas:,}"
-        mark = [f"{place[0]} {loads.MARK}", *place[1:]] if own.get("stable") is False else place
+        mark = [f"{place[0]} {loads.MARK}", *place[1:]] if loads.state(own) != loads.STEADY else place
         rows.append([*map(str, mark), done, *(metric.show(own.get(metric.column)) for metric in shown)])
     header = [*axes, "runs", *(metric.name for metric in shown)]
     return TextTable(f"{sweep.name}: means of each point's runs", header, rows, left=len(axes))
+
+
+def marked(sweep: Sweep) -> list[str]:
+    """Footnotes of marked points: those not in a steady state, and others that do not carry their load."""
+    return [note for note in (unsteady(sweep), _short(sweep)) if note]
+
+
+def _short(sweep: Sweep) -> str:
+    """Footnote of the points of steady runs whose mean load over the replicas is not carried."""
+    found = [
+        (
+            label_of({name: row[name] for name in sweep.axes}, 0, 1) if sweep.axes else "",
+            loads.reason(carrying.reason(row)),
+        )
+        for row in sweep.means.iter_rows(named=True)
+        if loads.state(row) == loads.SHORT
+    ]
+    return loads.footnote(found, loads.SHORT)
 
 
 def unsteady(sweep: Sweep) -> str:

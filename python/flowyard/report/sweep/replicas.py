@@ -6,6 +6,7 @@ from typing import Any
 from flowyard import text
 from flowyard.report.metrics import ALL_METRICS, Metric
 from flowyard.run_json import unstable_of
+from flowyard.sweeps import carrying
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.tables import COMPLETION, DEADLINES, LOADS, METRICS, Sweep
 from flowyard.terminal.console import TextTable, show
@@ -13,7 +14,7 @@ from flowyard.terminal.console import TextTable, show
 # In the order of a run's summary.
 SHOWN = (
     *(name for name in COMPLETION if "p99_9" not in name),
-    *("application_throughput", "offered_load", "carried_load", "goodput_bps"),
+    *("application_throughput", "offered_load", "realised_load", "carried_load", "goodput_bps"),
     *("drops", "trims", "marks", "retransmissions", "timeouts"),
 )
 
@@ -21,7 +22,8 @@ SHOWN = (
 def tell(sweep: Sweep, tally: Outcomes, *, as_json: bool) -> None:
     """Prints replicas that have ended, by the outcomes of the call that ran them."""
     done, planned = int(sweep.runs["done"].sum()), len(sweep.runs)
-    unsteady = sum(bool(unstable_of(summary)) for summary in sweep.summaries().values())
+    summaries = sweep.summaries()
+    unsteady = sum(bool(unstable_of(summary)) for summary in summaries.values())
     if as_json:
         answer = {
             "folder": str(sweep.folder),
@@ -38,7 +40,9 @@ def tell(sweep: Sweep, tally: Outcomes, *, as_json: bool) -> None:
         return
     if done:
         show(replicas_table(sweep))
-    for line in tally.states(unsteady, f"flowyard report {sweep.folder} has the reasons"):
+    where = f"flowyard report {sweep.folder} has the reasons"
+    short = carrying.line(sweep.runs, list(sweep.axes), summaries, where)
+    for line in [*tally.states(unsteady, where), *short]:
         print(line)
     print(f"{done:,} of {planned:,} runs are in {sweep.folder}")
 

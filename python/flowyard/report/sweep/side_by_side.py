@@ -22,6 +22,7 @@ from flowyard.report.sweep import notices
 from flowyard.report.sweep.axis_types import value_label
 from flowyard.run_data import Run, with_derived
 from flowyard.run_json import unstable_of
+from flowyard.sweeps import carrying
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.tables import LOADS, MOST_SIDE_BY_SIDE, Sweep
 from flowyard.terminal.console import TextTable, show
@@ -218,7 +219,9 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
                     f"they differ in: {', '.join(fact.name for fact in unequal)} (docs/how-to/compare-transports.md)"
                 )
     unsteady = sum(bool(unstable_of(summary)) for summary in summaries.values())
-    for line in tally.states(unsteady, f"flowyard report {sweep.folder} has the reasons"):
+    where = f"flowyard report {sweep.folder} has the reasons"
+    short = carrying.line(sweep.runs, list(sweep.axes), summaries, where)
+    for line in [*tally.states(unsteady, where), *short]:
         print(line)
     print(f"{done:,} of {planned:,} runs are in {sweep.folder}")
     if report is not None:
