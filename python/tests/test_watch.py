@@ -86,6 +86,63 @@ def test_packets_on_wires_and_in_queues_are_those_between_their_events(trimmed, 
         assert counts["on wires"] == started - arrived
 
 
+@pytest.fixture(scope="module")
+def dropping():
+    """An incast under TCP whose queue stands and drops, and all its events."""
+    run = fy.run(incast(6, "60KB", "tcp"))
+    return run, events_of(run).to_polars()
+
+
+def in_queues(found):
+    """The hops of packets that wait at the start of a world."""
+    return [
+        (packet[0], packet[2], hop[0])
+        for packet in found["packets"]
+        for hop in packet[7]
+        if hop[2] < 0 and (hop[3] is None or hop[3] > 0)
+    ]
+
+
+def world_of(run, page):
+    """The world of a page."""
+    return json.loads(page.partition('id="world">')[2].partition("</script>")[0])
+
+
+def test_queues_at_the_start_of_a_span_are_those_of_the_whole_run(dropping):
+    """Joined and not begun before T is in a queue at T, by the events of the whole run; counts begin with the span."""
+    run, events = dropping
+    end = run.summary["end_ps"]
+    drops = events.filter(kind="dropped")["time_ps"]
+    for start in (drops[0] // 2, drops[0], drops[len(drops) // 2]):
+        until = min(start + 20_000_000, end)
+        found = world_of(run, watch_page(run, "incast", start, until))
+        past = events.filter(events["time_ps"] < start)
+        joined, left = (
+            past.filter(past["kind"].is_in(kinds)).height for kinds in (["enqueued"], ["started", "dropped"])
+        )
+        # A packet that is dropped on joining has no row enqueued.
+        dropped = past.filter(kind="dropped").height
+        assert len(in_queues(found)) == joined - (left - dropped), start
+        within = events.filter((events["time_ps"] >= start) & (events["time_ps"] < until))
+        for kind, times in found["times"].items():
+            assert min(times) >= 0
+            assert len([time for time in times if time < until - start]) == within.filter(kind=kind).height, (
+                kind
+            )
+    assert in_queues(world_of(run, watch_page(run, "incast", drops[0], drops[0] + 1_000_000)))
+
+
+def test_a_page_says_that_it_does_not_draw_packets_of_before(dropping, monkeypatch):
+    run, events = dropping
+    start = events.filter(kind="dropped")["time_ps"][0]
+    words = f"Packets that were made before {start / 1e6:,.3f} µs are not drawn"
+    assert words not in watch_page(run, "incast", start, start + 1_000_000)
+    monkeypatch.setattr(watch, "ROWS_BEFORE", 10)
+    page = watch_page(run, "incast", start, start + 1_000_000)
+    assert words in page
+    assert not in_queues(world_of(run, page))
+
+
 @browsing
 def test_it_steps_to_the_next_event_and_back(trimmed, wide):
     _, events = trimmed

@@ -42,6 +42,7 @@ class Packet:
         made_row: The row of that event.
         hops: The ports on its way.
         dropped: Link and reason, if it was dropped.
+        dropped_ps: When that was.
         trimmed: The link whose port cut its payload off, if one did.
         marked_ps: When a port marked it, if one did.
         repeats: Whether a packet with the same bytes was made before.
@@ -57,6 +58,7 @@ class Packet:
     made_row: int
     hops: list[Hop] = field(default_factory=list)
     dropped: tuple[int, str] | None = None
+    dropped_ps: int | None = None
     trimmed: int | None = None
     marked_ps: int | None = None
     repeats: bool = False
@@ -94,7 +96,7 @@ class Packet:
         elif kind == "arrived":
             self.hops[-1].arrived_ps, self.hops[-1].arrived_row = time, row
         elif kind == "dropped":
-            self.dropped = (link, event["detail"])
+            self.dropped, self.dropped_ps = (link, event["detail"]), time
         elif kind == "trimmed":
             self.trimmed = link
         elif kind == "marked":

@@ -10,12 +10,15 @@ from flowyard.report import frame
 from flowyard.results import Result
 from flowyard.text import duration
 from flowyard.why import again
+from flowyard.why.packets import NAME as PACKET
 from flowyard.why.packets import Packet, packets
 
 if TYPE_CHECKING:
     import polars as pl
 
-NODES_MAX, EVENTS_MAX = 200, 200_000
+NODES_MAX, EVENTS_MAX = 300, 200_000
+# Rows that are recorded from before the span, to know the packets on their way at its start.
+ROWS_BEFORE = 1_000_000
 # Events that are not of a packet's steps, by kind.
 NOTES = ("dropped", "trimmed", "marked")
 
@@ -44,10 +47,50 @@ def watch_page(run: Result, name: str, from_ps: int, until_ps: int) -> str:
     assert made.events is not None
     if (made.summary["observed"]["events"] or {}).get("cut_off_ps") is not None:
         _require_few(EVENTS_MAX + 1, from_ps, until_ps)
-    events = again.rows_of(made.events.to_polars())
-    if not events:
+    of_span = made.events.to_polars()
+    if of_span.is_empty():
         raise UserError("no event is in that span; choose another one with --from and --until")
-    return _render(name, world(events, links, from_ps, until_ps), from_ps, until_ps, len(events))
+    before, known = _before(run, of_span, from_ps)
+    events = again.rows_of(before) + again.rows_of(of_span)
+    return _render(name, world(events, links, from_ps, until_ps), from_ps, until_ps, len(of_span), known)
+
+
+def _before(run: Result, of_span: "pl.DataFrame", from_ps: int) -> tuple["pl.DataFrame", bool]:
+    """The events before a span of the packets on their way at its start, and whether none of these is missing.
+
+    The events of the span have the time at which each packet was made: the run is recorded from the first one on.
+
+    Args:
+        run: The run.
+        of_span: The events of the span.
+        from_ps: Its start.
+    """
+    from flowyard.forks import pl
+
+    none = of_span.clear()
+    first = of_span["made_ps"].min()
+    if not isinstance(first, int) or first >= from_ps:
+        return none, True
+    if again.rows_between(run, first, from_ps) > ROWS_BEFORE:
+        return none, False
+    made = again.of_all(run, first, from_ps, ROWS_BEFORE)
+    assert made.events is not None
+    if (made.summary["observed"]["events"] or {}).get("cut_off_ps") is not None:
+        return none, False
+    table = made.events.to_polars().filter(pl.col("time_ps") < from_ps)
+    key = ["flow", *PACKET]
+    joined = pl.col("kind").eq("enqueued").sum() > pl.col("kind").is_in(["arrived", "dropped"]).sum()
+    waiting = (
+        table.filter(pl.col("made_ps").is_not_null())
+        .group_by(key)
+        .agg(joined.alias("on"))
+        .filter("on")
+        .select(key)
+    )
+    alive = pl.concat([waiting, of_span.select(key)]).unique()
+    own = table.join(alive, on=key, how="semi", nulls_equal=True, maintain_order="left")
+    pauses = table.filter(kind="paused")
+    return pl.concat([pauses, own]), True
 
 
 def _require_few(events: int, from_ps: int, until_ps: int) -> None:
@@ -86,7 +129,8 @@ def world(
     """All that the page plays: nodes, links, packets with their hops, notes and pauses; times in ps from the start.
 
     Args:
-        events: All events of the span, in their order.
+        events: All events of the span, in their order, behind those from before of packets then on their way, whose
+            times are negative, and which are neither notes nor counted.
         links: All rows of links.parquet.
         from_ps: Start of the span.
         until_ps: Its end.
@@ -105,9 +149,15 @@ def world(
     for event in events:
         if event["made_ps"] is not None:
             by_flow[event["flow"]].append(event)
-    packs = [(flow, packet) for flow, rows_ in sorted(by_flow.items()) for packet in packets(rows_)]
+    packs = [
+        (flow, packet)
+        for flow, rows_ in sorted(by_flow.items())
+        for packet in packets(rows_)
+        if _is_seen(packet, from_ps)
+    ]
+    of_span = [event for event in events if event["time_ps"] >= from_ps]
     kinds: dict[str, list[int]] = defaultdict(list)
-    for event in events:
+    for event in of_span:
         kinds[event["kind"]].append(event["time_ps"] - from_ps)
     return {
         "span": until_ps - from_ps,
@@ -121,7 +171,7 @@ def world(
         "packets": [_packet(flow, packet, from_ps) for flow, packet in packs],
         "notes": [
             [event["time_ps"] - from_ps, event["kind"], event["link"], event["flow"], event["detail"] or ""]
-            for event in events
+            for event in of_span
             if event["kind"] in NOTES
         ],
         "pauses": [
@@ -131,6 +181,16 @@ def world(
         ],
         "times": {kind: times for kind, times in kinds.items() if kind in SHOWN},
     }
+
+
+def _is_seen(packet: Packet, from_ps: int) -> bool:
+    """Whether a packet is in the network at the start of the span or later."""
+    last = packet.hops[-1] if packet.hops else None
+    if last is None:
+        return packet.made_ps >= from_ps
+    if packet.dropped_ps is not None:
+        return packet.dropped_ps >= from_ps
+    return last.arrived_ps is None or last.arrived_ps >= from_ps
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -158,13 +218,19 @@ def _times(enqueued: int, started: int | None, arrived: int | None, from_ps: int
     return [None if time is None else time - from_ps for time in (enqueued, started, arrived)]
 
 
-def _render(name: str, content: Mapping[str, Any], from_ps: int, until_ps: int, events: int) -> str:
+def _render(
+    name: str, content: Mapping[str, Any], from_ps: int, until_ps: int, events: int, known: bool
+) -> str:
+    start = f"{from_ps / 1e6:,.3f} µs"
     story = (
         f"From {from_ps / 1e6:,.3f} µs to {until_ps / 1e6:,.3f} µs of the run, {events:,} events. Packets move along "
-        "links while they are on the wire; a bar beside a node is the queue of a port."
+        "links while they are on the wire; a bar beside a node is the queue of a port. "
     )
+    if not known:
+        story += f"Packets that were made before {start} are not drawn: queues at the start of the span are longer. "
+    story += f"Counts are from {start} on." if from_ps else ""
     meanings = {
-        "made": "packets that transports of hosts sent",
+        "made": "packets that transports of hosts sent in the span",
         "started": "packets whose first bit was sent on a link, counted at each link",
         "arrived": "packets whose last bit came out of a link, counted at each link",
         "dropped": "packets that ports dropped or faults lost",
@@ -178,7 +244,7 @@ def _render(name: str, content: Mapping[str, Any], from_ps: int, until_ps: int, 
         scripts=("explained/world.js", "explained/watch.js"),
         styles=("page.css", "parts.css", "explained/watch.css"),
         title=f"Watch {name}",
-        story=story,
+        story=story.strip(),
         notices=[],
         columns=1,
         world=content,

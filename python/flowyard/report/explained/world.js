@@ -86,7 +86,7 @@ const longest = (() => {
   const changes = [];
   for (const { hop, link } of stays) {
     const size = hop[BYTES] || 64;
-    changes.push([hop[ENQUEUED], link, size], [hop[STARTED] ?? hop[ENQUEUED], link, -size]);
+    changes.push([hop[ENQUEUED], link, size], [hop[STARTED] ?? (left.has(hop) ? hop[ENQUEUED] : world.span + 1), link, -size]);
   }
   changes.sort((one, other) => one[0] - other[0]);
   const held = new Map();
