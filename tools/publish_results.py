@@ -141,8 +141,18 @@ def sentence() -> str:
         f"**{one.claims} claims: {one.passed} pass, {one.arithmetic} more are true by construction; {one.predicted} "
         f"fail because the paper contradicts itself, {one.not_reproducible} because, as a calculation shows, its "
         f"number cannot be reproduced, {one.open} fail for other reasons; {one.not_reached} have no verdict "
-        f"yet{one.ours}.**"
+        f"yet.{_expectations(one)}**"
     )
+
+
+def _expectations(one: verdicts.Summary) -> str:
+    """The sentence on what is ours and not a paper's; empty without any."""
+    many, passed, failed = one.expectations, one.expectations_passed, one.expectations_failed
+    if not many:
+        return ""
+    same = {passed: "passed", failed: "failed"}.get(many)
+    verdicts_ = f"all {many} {same}" if same else f"{passed} passed and {failed} failed"
+    return f" {many} more are our own expectations: {verdicts_}."
 
 
 def bars() -> str:
