@@ -20,6 +20,7 @@ from flowyard.report.metrics import ALL_METRICS
 from flowyard.report.run import fairness
 from flowyard.report.sweep import page, side_by_side
 from flowyard.sweeps.comparison import comparison
+from flowyard.sweeps.outcomes import Outcomes
 from flowyard.terminal import console
 
 SCENARIO = {
@@ -283,6 +284,36 @@ class TestCommand:
         assert not any(names[row] in ("goodput", "drops", "queue") for row, _ in table.bold)
         cut = fy.compare("few.json", ["ndp", "tcp"], "cut", set={"run.until": "100us"})
         assert not side_by_side.side_by_side_table(cut).bold
+
+    def test_the_header_has_the_name_of_the_scenario_as_runs_have(self, here, capsys):
+        (here / "called.json").write_text(json.dumps(SCENARIO | {"name": "rack 7"}))
+        assert cli.main(["run", "called.json", "--compare", "ndp,tcp", "-o", "called"]) == 0
+        assert "rack 7: 2 runs side by side" in capsys.readouterr().out
+        assert fy.open("called").name == "rack 7"
+
+    def test_the_load_that_was_drawn_stands_beside_the_offered_one(self, here):
+        done = fy.compare("few.json", ["ndp", "tcp"], "loads")
+        rows = {row[0]: row[1:] for row in side_by_side.side_by_side_table(done).rows}
+        names = list(rows)
+        assert (
+            names.index("realised load") == names.index("offered load") + 1 == names.index("carried load") - 1
+        )
+        drawn = [summary["measured"]["realised_load"] for summary in done.summaries().values()]
+        assert rows["realised load"] == [text.ratio(load) for load in drawn]
+
+    def test_runs_that_were_not_in_a_steady_state_are_named(self, here, capsys):
+        done = fy.compare("few.json", ["ndp", "tcp"], "named")
+        key = done.runs["run"][1]
+        path = done.path(key) / "run.json"
+        for run in done.runs["run"]:
+            own = done.path(run) / "run.json"
+            summary = json.loads(own.read_text())
+            summary["measured"]["unstable"] = ["why"] if own == path else []
+            own.write_text(json.dumps(summary))
+        assert cli.main(["run", "few.json", "--compare", "ndp,tcp", "-o", "named"]) == 0
+        assert "1 run was not in a steady state (tcp); " in capsys.readouterr().out
+        many = Outcomes().states(5, "see", ["a", "b", "c", "d", "e"])
+        assert many == ["5 runs were not in a steady state (a; b; c; and 2 more); see"]
 
     def test_bold_is_written_where_there_are_styles(self, capsys, monkeypatch):
         monkeypatch.setenv("FORCE_COLOR", "1")

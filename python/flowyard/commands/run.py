@@ -158,7 +158,7 @@ def _compare(arguments: argparse.Namespace, path: Path) -> int:
         raise UserError("--compare: a field is given twice; give all its values at once")
     overrides = options.overrides(arguments)
     python = {"prototypes": arguments.prototype} if arguments.prototype else {}
-    plan = comparison(path, fields, set=overrides, replicas=arguments.replicas, name=path.stem, python=python)
+    plan = comparison(path, fields, set=overrides, replicas=arguments.replicas, python=python)
     folder = arguments.output or _free(path.stem, plan.continues)
     for note in plan.notes:
         folding.say(note, sys.stderr)

@@ -125,7 +125,9 @@ def comparison(
         else:
             own = [named.of_field(field, value) for value in own]
             axes.append(Axis(column, {field: own}, labels=value_names(own, column)))
-    called = name or named.checked(scenario, changes).name
+    checked = named.checked(scenario, changes)
+    # A file's own name is that of the scenario only where this has none.
+    called = name or checked.resolved().get("name") or checked.name
     if TRANSPORT in fields:
         # They are in the scenario of each place.
         base, changes = None, {}

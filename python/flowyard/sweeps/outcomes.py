@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from flowyard.sweeps.advice import Advice
 from flowyard.sweeps.task import Task
 
+# Runs that a line names.
+NAMED = 3
+
 
 @dataclass
 class Outcomes:
@@ -43,12 +46,23 @@ class Outcomes:
         """Runs that this call completed."""
         return sum(self.statuses.values())
 
-    def states(self, unsteady: int, where: str) -> list[str]:
-        """Lines on runs that did not complete, and on those not in a steady state, with the way to these."""
+    def states(self, unsteady: int, where: str, named: Sequence[str] = ()) -> list[str]:
+        """Lines on runs that did not complete, and on those not in a steady state, with the way to these.
+
+        Args:
+            unsteady: How many were not in a steady state.
+            where: The command that shows these.
+            named: Their labels, where a line has room for them.
+        """
         found = [
             f"{count:,} runs ended with status {status}"
             for status, count in self.statuses.items()
             if status != "complete"
         ]
         were = "run was" if unsteady == 1 else "runs were"
-        return [*found, *([f"{unsteady:,} {were} not in a steady state; {where}"] if unsteady else [])]
+        more = [f"and {len(named) - NAMED:,} more"] if len(named) > NAMED else []
+        labels = f" ({'; '.join([*named[:NAMED], *more])})" if named else ""
+        return [
+            *found,
+            *([f"{unsteady:,} {were} not in a steady state{labels}; {where}"] if unsteady else []),
+        ]

@@ -37,7 +37,9 @@ const formats = {
   count: (value) => value.toLocaleString("en-US"),
 };
 const expressionFunctions = { label: String };
-for (const [name, format] of Object.entries(formats)) {
+// Marks of an axis below 0.1 % may be 0.005 % apart: with two decimals two of them would read alike.
+const onAxis = { ...formats, share: (value) => (value > 0 && value < 0.001 ? `${digits(100 * value)}%` : formats.share(value)) };
+for (const [name, format] of Object.entries(onAxis)) {
   // A zero has no unit: it would be that of the smallest numbers.
   expressionFunctions[name] = (value) =>
     value === null || value === undefined ? NONE : plain(format(value)).replace(/^0 .*$/, "0");

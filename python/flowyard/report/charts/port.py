@@ -54,8 +54,9 @@ def port_chart(port: Port, from_ps: int, until_ps: int) -> Spec:
             if end > from_ps and start < until_ps
         ],
     }
-    panels = [_queue(named | more, last=not datasets["marks"], paused=bool(datasets["pauses"]))]
-    panels += [_marks()] if datasets["marks"] else []
+    title = _since(from_ps)
+    panels = [_queue(named | more, title if not datasets["marks"] else None, paused=bool(datasets["pauses"]))]
+    panels += [_marks(title)] if datasets["marks"] else []
     return stacked(panels, {name: rows for name, rows in datasets.items() if rows})
 
 
@@ -125,8 +126,21 @@ def _means(ordered: Sequence[Change], named: set[int], from_ps: int, until_ps: i
     return rows
 
 
-def _queue(named: dict[str, str], *, last: bool, paused: bool) -> Spec:
-    x = time_axis(last=last, title="us")
+def _since(from_ps: int) -> str:
+    """Title of the axis of time, which begins with 0 at the start of the span."""
+    if not from_ps:
+        return "us"
+    whole_ms, rest = divmod(from_ps, 10**9)
+    return (
+        f"us since {f'{from_ps / 1e6:,.6f}'.rstrip('0').rstrip('.')} us"
+        if rest
+        else f"us since {whole_ms:,} ms"
+    )
+
+
+def _queue(named: dict[str, str], title: str | None, *, paused: bool) -> Spec:
+    """The bytes of each flow over time, and pauses; the axis of time has words if it has a title."""
+    x = time_axis(last=title is not None, title=title or "")
     area = {
         "data": {"name": "queue"},
         "mark": {"type": "area", "interpolate": "step-after", "line": False},
@@ -146,9 +160,9 @@ def _queue(named: dict[str, str], *, last: bool, paused: bool) -> Spec:
     return panel("queue", 300, [area, pauses] if paused else [area])
 
 
-def _marks() -> Spec:
+def _marks(title: str) -> Spec:
     encoding = {
-        "x": time_axis(last=True, title="us"),
+        "x": time_axis(last=True, title=title),
         "y": {
             "field": "what",
             "type": "nominal",

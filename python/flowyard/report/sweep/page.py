@@ -347,6 +347,15 @@ def _is_plain(metric: Metric, values: pl.Series) -> bool:
     return metric.format_type == "count" and bool((values == 0).all())
 
 
+def _none(zero: Sequence[str]) -> str:
+    """That no run counted any of these, in sentences."""
+    lost = terms.TERMS["lost"].name
+    others = [name for name in zero if name != lost]
+    counted = f"{', '.join(others[:-1])}{' or ' if others[:-1] else ''}{others[-1]}" if others else ""
+    sentences = [f"No run had {counted}."] if counted else []
+    return " ".join([*sentences, *(["No packet was lost to faults in any run."] if lost in zero else [])])
+
+
 def _plain(figures: Sequence[Figure], means: pl.DataFrame) -> str:
     """That sentence."""
     metrics = [figure.metric for figure in figures if not figure.spec and not figure.empty]
@@ -356,7 +365,7 @@ def _plain(figures: Sequence[Figure], means: pl.DataFrame) -> str:
         if metric.column in ALL_OF and _is_plain(metric, means[metric.column].drop_nulls())
     ]
     zero = [terms.TERMS[name].name for name in COUNTED if (means[name].drop_nulls() == 0).all()]
-    return " ".join([*said_of, *([f"None in any run: {', '.join(zero)}."] if zero else [])])
+    return " ".join([*said_of, *([_none(zero)] if zero else [])])
 
 
 def _choices(plan: Layout, means: pl.DataFrame) -> list[Choice]:

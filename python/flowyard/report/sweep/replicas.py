@@ -23,7 +23,11 @@ def tell(sweep: Sweep, tally: Outcomes, *, as_json: bool) -> None:
     """Prints replicas that have ended, by the outcomes of the call that ran them."""
     done, planned = int(sweep.runs["done"].sum()), len(sweep.runs)
     summaries = sweep.summaries()
-    unsteady = sum(bool(unstable_of(summary)) for summary in summaries.values())
+    unsteady = [
+        f"replica {row['replica']}"
+        for row in sweep.runs.filter("done").iter_rows(named=True)
+        if unstable_of(summaries[row["run"]])
+    ]
     if as_json:
         answer = {
             "folder": str(sweep.folder),
@@ -32,7 +36,7 @@ def tell(sweep: Sweep, tally: Outcomes, *, as_json: bool) -> None:
             "now": tally.statuses,
             "failed": tally.failed,
             "violations": tally.violations,
-            "unsteady": unsteady,
+            "unsteady": len(unsteady),
             "interrupted": tally.interrupted,
             "means": _means(sweep) if done else None,
         }
@@ -42,7 +46,7 @@ def tell(sweep: Sweep, tally: Outcomes, *, as_json: bool) -> None:
         show(replicas_table(sweep))
     where = f"flowyard report {sweep.folder} has the reasons"
     short = carrying.line(sweep.runs, list(sweep.axes), summaries, where)
-    for line in [*tally.states(unsteady, where), *short]:
+    for line in [*tally.states(len(unsteady), where, unsteady), *short]:
         print(line)
     print(f"{done:,} of {planned:,} runs are in {sweep.folder}")
 

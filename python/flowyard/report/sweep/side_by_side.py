@@ -218,10 +218,15 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
                 print(
                     f"they differ in: {', '.join(fact.name for fact in unequal)} (docs/how-to/compare-transports.md)"
                 )
-    unsteady = sum(bool(unstable_of(summary)) for summary in summaries.values())
+    unsteady = [
+        point.label + (f", replica {number}" if len(point.keys) > 1 else "")
+        for point in points
+        for number, key in enumerate(point.keys)
+        if unstable_of(summaries[key])
+    ]
     where = f"flowyard report {sweep.folder} has the reasons"
     short = carrying.line(sweep.runs, list(sweep.axes), summaries, where)
-    for line in [*tally.states(unsteady, where), *short]:
+    for line in [*tally.states(len(unsteady), where, unsteady), *short]:
         print(line)
     print(f"{done:,} of {planned:,} runs are in {sweep.folder}")
     if report is not None:
