@@ -154,11 +154,13 @@ function drawNodes() {
   pen.textAlign = "center";
   world.nodes.forEach(({ name, host, row }, place) => {
     const [x, y] = at(place);
-    const half = host ? 5 : 8;
-    pen.fillStyle = host ? colours.muted : colours.ink;
-    pen.fillRect(x - half, y - half, 2 * half, 2 * half);
-    // Names that are too wide are shortened, as "p0e1", or left out: the story has them.
     const room = (stage.clientWidth - 28) / (inRow.get(row)?.length ?? 1);
+    const half = host ? 5 : 8;
+    // Of many nodes in a row each stays apart from the next.
+    const wide = Math.min(half, Math.max(room / 2 - 0.75, 1));
+    pen.fillStyle = host ? colours.muted : colours.ink;
+    pen.fillRect(x - wide, y - half, 2 * wide, 2 * half);
+    // Names that are too wide are shortened, as "p0e1", or left out: the story has them.
     const short = host ? name.replace(/^host /, "") : name.replace(/([a-z])[a-z]*/g, "$1").replaceAll(" ", "");
     const words = [name, short].find((text) => pen.measureText(text).width + 6 < room);
     if (words) {
