@@ -368,7 +368,9 @@ def test_cables_need_no_package(read, monkeypatch):
     explicit = read({"links.csv": cables}, hosts=["h0", "h1"]).scenario["topology"]["explicit"]
     assert explicit["hosts"] == ["h0", "h1"]
     assert explicit["cables"] == [{"ends": ["h0", "s"]}, {"ends": ["s", "h1"], "count": 2}]
-    with pytest.raises(UserError, match="GraphML and GML need a package that is not here: pip install networkx"):
+    with pytest.raises(
+        UserError, match="GraphML and GML need a package that is not here: pip install networkx"
+    ):
         read({"network.graphml": "<graphml></graphml>"})
 
 

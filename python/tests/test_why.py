@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 import flowyard as fy
+from flowyard import cli
 from flowyard.errors import UserError
 from flowyard.why import divided, why
 from flowyard.why.losses import losses, times_out
@@ -256,3 +257,16 @@ def test_the_folder_of_a_sweep_is_not_that_of_a_run(flowyard, tmp_path):
 
 def test_a_run_alone_is_required(flowyard):
     assert flowyard("why").stderr.endswith("the following arguments are required: RUN\n")
+
+
+def test_a_flow_is_named_with_its_hosts_and_size(tmp_path, capsys):
+    """Hosts have the names that the topology gives them, which flows.parquet has as numbers."""
+    cables = [{"ends": [host, "tor1"]} for host in ("db1", "web1")]
+    explicit = {"hosts": ["web1", "db1"], "switches": [{"name": "tor1"}], "cables": cables}
+    topology = {"explicit": explicit | {"rate": "10Gbps", "delay": "1us"}}
+    fy.run(incast(1, "30KB") | {"topology": topology}).save(tmp_path / "run")
+    assert cli.main(["why", str(tmp_path / "run")]) == 0
+    assert capsys.readouterr().out.startswith("Flow 0, db1 -> web1, 30.0 KB: ")
+    assert cli.main(["why", str(tmp_path / "run"), "--json"]) == 0
+    (answer,) = json.loads(capsys.readouterr().out)
+    assert (answer["from"], answer["to"], answer["size_bytes"]) == ("db1", "web1", 30_000)
