@@ -18,7 +18,8 @@ def picoseconds(time: str) -> int:
     if not fraction:
         return int(whole) * unit
     # Exactly: a fraction of binary digits would round.
-    parts, rest = divmod(int(whole + fraction) * unit, 10 ** len(fraction))
+    scale: int = 10 ** len(fraction)
+    parts, rest = divmod(int(whole + fraction) * unit, scale)
     if rest or not fraction.isdecimal():
         raise ValueError(f"{time[:40]!r} is no whole number of ps")
     return parts
