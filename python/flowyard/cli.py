@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from flowyard import commands
@@ -137,6 +138,11 @@ def _mistake(error: Exception, arguments: argparse.Namespace | None) -> str | No
             return f"{arguments.scenario} is a sweep, not a scenario: flowyard sweep {arguments.scenario}"
         import textwrap
 
+        if (path := Path(arguments.scenario)).suffix != ".json" and path.is_file():
+            from flowyard.interchange.sniffing import no_scenario
+
+            if other := no_scenario(path):
+                return other
         return f"{arguments.scenario} cannot be run:\n{textwrap.indent(str(error), '  ')}"
     if isinstance(error, OSError) and error.strerror:
         return bounded(f"{error.filename}: {error.strerror}") if error.filename else error.strerror

@@ -55,6 +55,7 @@ class Result(Displayed):
         connections: A row for each connection of flows that had several (MPTCP); None if none had.
         captures: The name and the bytes of a pcap file for each cable whose packets were asked for; of a run that
             was opened they are in its folder only.
+        prototypes: The members in Python with which the run can be made again: see flowyard.prototypes.
     """
 
     _view = "of_result"
@@ -70,6 +71,7 @@ class Result(Displayed):
         events: Table | None = None,
         connections: Table | None = None,
         captures: Sequence[tuple[str, bytes]] = (),
+        prototypes: Sequence[Registered] = (),
     ) -> None:
         self.flows = flows
         self.links = links
@@ -79,6 +81,7 @@ class Result(Displayed):
         self.events = events
         self.connections = connections
         self.captures = captures
+        self.prototypes = prototypes
 
     @property
     def status(self) -> str:
@@ -258,11 +261,17 @@ def run(
     prototypes = _registered(transports=transports, controls=controls, queues=queues, balancers=balancers)
     checked = Checked(scenario, overrides, prototypes)
     if progress is not None:
-        return checked.run(progress=progress)
+        return _with(prototypes, checked.run(progress=progress))
     with Display(waiting=True) as display:
-        if not display.is_seen:
-            return checked.run()
-        return checked.run(progress=display.row(checked.name, checked.outlook().needs["packet_hops"]))
+        if display.is_seen:
+            progress = display.row(checked.name, checked.outlook().needs["packet_hops"])
+        return _with(prototypes, checked.run(progress=progress))
+
+
+def _with(prototypes: Sequence[Registered], result: Result) -> Result:
+    """Results with the members in Python of their run; those of sweeps go to other processes, and have none."""
+    result.prototypes = prototypes
+    return result
 
 
 def _registered(**given: Mapping[str, type] | None) -> Sequence[Registered]:
@@ -375,8 +384,13 @@ def variant(choice: Any) -> str:
     return choice if isinstance(choice, str) else next(iter(choice))
 
 
-def open_run(directory: str | PathLike[str]) -> Result:
-    """The results in the folder of a run."""
+def open_run(directory: str | PathLike[str], prototypes: Sequence[Registered] = ()) -> Result:
+    """The results in the folder of a run.
+
+    Args:
+        directory: The folder.
+        prototypes: The members in Python of its scenario, with which it can be made again.
+    """
     directory = Path(directory)
     run_files.require_run(directory, TABLES)
     flows, links = (read_table(directory / f"{table}.parquet") for table in TABLES)
@@ -390,6 +404,7 @@ def open_run(directory: str | PathLike[str]) -> Result:
         histograms=optional["histograms"],
         events=optional["events"],
         connections=optional["connections"],
+        prototypes=prototypes,
     )
 
 

@@ -3,6 +3,10 @@
 from collections.abc import Callable
 
 NONE = "–"  # noqa: RUF001
+_TIMES = ("ps", "ns", "µs", "ms", "s")
+_SIZES = ("B", "KB", "MB", "GB", "TB")
+_RATES = ("bit/s", "Kbps", "Mbps", "Gbps", "Tbps")
+_SCALES = {unit: 1000**power for units in (_TIMES, _SIZES, _RATES) for power, unit in enumerate(units)}
 
 
 def digits(value: float) -> str:
@@ -19,17 +23,17 @@ def digits(value: float) -> str:
 
 def duration(ps: float | None) -> str:
     """A time in ps, ns, µs, ms or s."""
-    return _scaled(ps, 1000, ("ps", "ns", "µs", "ms", "s"))
+    return _scaled(ps, 1000, _TIMES)
 
 
 def size(number: float | None) -> str:
     """A number of bytes in B, KB, MB, GB or TB; 1 KB is 1,000 B."""
-    return _scaled(number, 1000, ("B", "KB", "MB", "GB", "TB"))
+    return _scaled(number, 1000, _SIZES)
 
 
 def rate(bps: float | None) -> str:
     """A rate in bit/s up to Tbps."""
-    return _scaled(bps, 1000, ("bit/s", "Kbps", "Mbps", "Gbps", "Tbps"))
+    return _scaled(bps, 1000, _RATES)
 
 
 def count(number: int | None) -> str:
@@ -63,11 +67,15 @@ def percent(share: float | None) -> str:
 def interval(
     value: float | None, low: float | None, high: float | None, show: Callable[[float | None], str]
 ) -> str:
-    """The ends of an interval around a value, as [low, high]; without units where all are the value's."""
-    unit = show(value).partition("\u00a0")[2]
-    parts = [show(end).partition("\u00a0") for end in (low, high)]
-    alike = all(part[2] == unit or part[0] == NONE for part in parts)
-    return f"[{', '.join(part[0] if alike else ''.join(part) for part in parts)}]"
+    """The ends of an interval around a value, as [low, high]; both in the value's unit, which is left out."""
+    scale = _SCALES.get(unit_of(value, show))
+    ends = [show(end) if scale is None or end is None else digits(end / scale) for end in (low, high)]
+    return f"[{', '.join(ends)}]"
+
+
+def unit_of(value: float | None, show: Callable[[float | None], str]) -> str:
+    """The unit of a value as it is shown; empty if it has none."""
+    return show(value).partition("\u00a0")[2]
 
 
 def span(seconds: float) -> str:

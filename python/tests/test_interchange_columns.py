@@ -1,6 +1,7 @@
 """Columns without names are told or refused, never guessed; tables with names; options that apply to nothing."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from interchange_examples import TOPOLOGY, flows_of, source
 
 from flowyard import interchange
 from flowyard.errors import UserError
-from flowyard.interchange import columns, flow_table, formats, orders
+from flowyard.interchange import cabling, columns, flow_table, formats, orders
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, quantity
 
 # Hosts 0 and 1.
@@ -359,3 +360,25 @@ def test_hosts_go_by_their_names_in_a_list_of_cables_or_in_a_scenario(read, tmp_
         UserError, match='line 2: dst is "srv9", which is no host of the topology, such as srv1'
     ):
         read({"flows.csv": named.replace("srv3", "srv9")}, topology=str(tmp_path / "net.json"))
+
+
+def test_cables_need_no_package(read, monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    cables = "a,b,rate,delay\nh0,s,10Gbps,1us\nh1,s,10Gbps,1us\nh1,s,10Gbps,1us\n"
+    explicit = read({"links.csv": cables}, hosts=["h0", "h1"]).scenario["topology"]["explicit"]
+    assert explicit["hosts"] == ["h0", "h1"]
+    assert explicit["cables"] == [{"ends": ["h0", "s"]}, {"ends": ["s", "h1"], "count": 2}]
+    with pytest.raises(
+        UserError, match="GraphML and GML need a package that is not here: pip install networkx"
+    ):
+        read({"network.graphml": "<graphml></graphml>"})
+
+
+def test_a_table_gives_the_network_of_its_graph():
+    graph = pytest.importorskip("networkx").MultiGraph()
+    table = cabling.Cabling()
+    ends = ["ab", "cd", "bd", "ba", "ac", "ab", "dc", "db"]
+    for number, (a, b) in enumerate(ends):
+        graph.add_edge(a, b, rate=number)
+        table.join(a, b, {"rate": number})
+    assert table.by_node().edges == list(graph.edges(data=True))

@@ -1,11 +1,12 @@
 """Files that belong together, and scenarios that are exported."""
 
 import json
+from pathlib import Path
 
 import pytest
 from interchange_examples import EXAMPLES, FOUR
 
-from flowyard import interchange
+from flowyard import cli, interchange
 from flowyard.errors import UserError
 from flowyard.interchange import exporting, importing
 from flowyard.interchange.flows import Triggers
@@ -142,3 +143,44 @@ def test_a_fabric_is_read_by_its_cables():
 def test_an_unknown_format_is_refused(small):
     with pytest.raises(UserError, match='"ns2" is not a format; formats are htsim-cm'):
         interchange.export(small, "ns2")
+
+
+FILES_OF_TOOLS = {
+    "flows.csv": ("src,dst,size,start_us\n0,1,15000,0\n", "flows", "flow-table"),
+    "links.csv": ("a,b,rate,delay\nh0,s,10Gbps,1us\n", "network", "cable-table"),
+    "flow.txt": ("1\n0 1 3 100 15000 2.0\n", "flows", "hpcc-flow"),
+    "two.cm": ("Nodes 2\nConnections 1\n0->1 id 1 start 0 size 15000\n", "flows", "htsim-cm"),
+    "tree.topo": ("Nodes 16\nTiers 2\nPodsize 4\n", "network", "htsim-topo"),
+    "graph.graphml": ("<?xml version='1.0'?>\n<graphml\nxmlns='x'></graphml>\n", "network", "graphml"),
+}
+
+
+@pytest.mark.parametrize("verb", ["run", "check"])
+@pytest.mark.parametrize("name", FILES_OF_TOOLS)
+def test_a_file_of_another_tool_is_to_be_imported(name, verb, tmp_path, monkeypatch, capsys):
+    text, kind, form = FILES_OF_TOOLS[name]
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(text)
+    assert cli.main([verb, name]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {name} is no scenario, but has {kind} as another tool writes them ({form}): flowyard import {name}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name 3\ntransport = 'ndp'\n",
+        "[topology\n",
+        "tiers 3\n[topology.three-tier]\n",
+        "[[traffic]]\nname = 'a -> b'\nsizes.fixed = 1KB\n",
+        "just words\n",
+    ],
+)
+def test_a_mistake_in_toml_keeps_its_message(text, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(text)
+    assert cli.main(["run", "mine.toml"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: mine.toml cannot be run:\n  line ")
+    assert "import" not in said

@@ -288,7 +288,6 @@ topology:
 
 
 def lab(tmp_path, text=LAB, **options):
-    pytest.importorskip("networkx")
     pytest.importorskip("yaml")
     (tmp_path / "lab.yml").write_text(text)
     return interchange.read(
@@ -329,7 +328,7 @@ def test_other_labs_are_refused(tmp_path, text, said):
 def test_a_lab_needs_a_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(UserError, match="pip install pyyaml"):
-        lab(tmp_path) if "networkx" in sys.modules else pytest.skip("no networkx")
+        lab(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -400,6 +400,16 @@ class TestTold:
             "T-1.a: FAIL (cause: unstated): The paper states no size." in capsys.readouterr().out.splitlines()
         )
 
+    def test_quick_scale_is_said_to_have_less_only_where_it_has(self, capsys):
+        found = self.entries("T-1.a", "T-1.b", verdict=PASS)
+        for entry in found:
+            entry["left_out"] = omissions.NOTHING
+        verdict_table.print_verdicts(found, "all", Scale.QUICK, Path("out"), {})
+        assert "fewer points" not in capsys.readouterr().out
+        found[0]["left_out"] = "2 of 5 replicas"
+        verdict_table.print_verdicts(found, "all", Scale.QUICK, Path("out"), {})
+        assert "than the paper for 1 of 2 claims" in " ".join(capsys.readouterr().out.split())
+
     def test_long_values_are_shown_whole(self, capsys):
         (found,) = self.entries("T-1.a")
         numbers = [f"{n},{n}00" for n in range(10, 60)]

@@ -55,6 +55,13 @@ def test_replicas_are_a_sweep_and_its_means_are_told(here, capsys):
     ]
     assert cells(out, "slowdown p99") == [shown[0], f"[{shown[1]}, {shown[2]}]", *shown[3:]]
     assert "3 of 3 runs are in there" in out
+    # Both ends have the unit of the mean, after them.
+    fct = found.metrics["fct_p99_ps"].to_list()
+    mean, half = statistics.mean(fct), student_t(2) * statistics.stdev(fct) / 3**0.5
+    assert 1e6 <= mean < 999e6
+    ends = ", ".join(text.digits(end / 1e6) for end in (max(0, mean - half), mean + half))
+    assert cells(out, "FCT p99")[:2] == [f"{text.digits(mean / 1e6)} us", f"[{ends}] us"]
+    assert cells(out, "FCT mean")
     # Nothing is above 100 %.
     assert cells(out, "completed") == ["100%", "[100%, 100%]", "100%", "100%"]
 

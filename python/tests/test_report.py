@@ -652,7 +652,9 @@ def test_axes_have_round_numbers():
         (text.ratio(2.718), "2.72"),
         (text.interval(20.1, 17.94, None, text.ratio), "[17.9, –]"),  # noqa: RUF001
         (text.interval(1.2e6, 1.1e6, 1.3e6, text.duration), "[1.10, 1.30]"),
-        (text.interval(1.2e6, 9.5e5, 1.3e6, text.duration), "[950 ns, 1.30 µs]"),
+        (text.interval(1.2e6, 9.5e5, 1.3e6, text.duration), "[0.950, 1.30]"),
+        (text.interval(2.4e10, 0, 4.88e10, text.duration), "[0, 48.8]"),
+        (text.interval(9.99e9, 9.6e9, 1.038e10, text.duration), "[9.60, 10.4]"),
         (text.percent(1), "100%"),
         (text.percent(5999 / 6000), "99.98%"),
         (text.percent(1 - 1e-9), "> 99.99%"),

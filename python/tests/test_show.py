@@ -81,7 +81,7 @@ def test_a_folder_s_runs_have_a_line_each_with_what_differs(here, capsys):
     told = runs["1"]
     assert (told["status"], told["flows"], told["completed"]) == ("complete", 4, 4)
     assert (told["fct_p99_ps"], told["slowdown_p99"]) == (table["fct_p99_ps"], table["slowdown_p99"])
-    assert text.duration(told["fct_p99_ps"]) in lines["1"]
+    assert text.duration(told["fct_p99_ps"]).replace("µs", "us") in lines["1"]
     assert text.ratio(told["slowdown_p99"]) in lines["1"]
 
 
@@ -122,7 +122,7 @@ def test_a_sweep_s_points_are_told_with_their_means(here, capsys):
     ]
     means = sweeps.Sweep(here / "swept").means.rows_by_key(("protocol", "size"), named=True, unique=True)
     for point in points:
-        expected = text.duration(means[tuple(point[:2])]["fct_p99_ps"]).split()
+        expected = text.duration(means[tuple(point[:2])]["fct_p99_ps"]).replace("µs", "us").split()
         assert point[8:10] == expected
 
 
@@ -260,3 +260,18 @@ def test_tables_that_cannot_be_written_are_refused(here, capsys, monkeypatch, op
     (here / "small.csv").touch()
     assert cli.main(["show", "there", *options]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_tables_of_a_sweep_by_size_as_csv(here, capsys):
+    axis = sweeps.Axis("size", {"traffic.few.sizes.fixed": ["1KB", "9KB"]})
+    sweep = sweeps.sweep(sweeps.Plan(here / "small.toml", axes=[axis]), here / "swept", workers=1)
+    for name in ("by_size", "by_entry", "over_size"):
+        assert cli.main(["show", "swept", "--csv", name]) == 0
+        table = pl.read_csv(capsys.readouterr().out.encode())
+        assert table.columns == getattr(sweep, name).columns
+        # Each flow is in the group of its size and, in two of the tables, in the group of all.
+        assert table["flows"].sum() == 2 * 4 * (1 if name == "over_size" else 2)
+    assert cli.main(["show", "swept", "--csv", "flows"]) == 2
+    said = capsys.readouterr().err
+    assert "has means, metrics, by_size, by_entry, over_size; in Python flowyard.Sweep('swept').flows" in said
+    assert fy.Sweep("swept").flows.collect().height == 8

@@ -11,6 +11,7 @@ from flowyard.errors import UserError
 from flowyard.report.explained import watch
 from flowyard.report.explained.watch import watch_page, world
 from flowyard.why import again
+from flowyard.why.span import span
 
 browsing = pytest.mark.skipif(PROGRAM is None, reason="no chromium on this machine")
 KINDS = ("made", "started", "arrived", "dropped", "trimmed")
@@ -234,3 +235,7 @@ def test_the_command_writes_a_page(flowyard, tmp_path):
     wrong = flowyard("watch", tmp_path / "run", "--from", "soon", "-o", tmp_path / "v.html")
     assert wrong.returncode == 2
     assert "--from: 'soon' is no time" in wrong.stderr
+    assert span("0.1ms", "1.5ms", 10**10) == (10**8, 15 * 10**8)
+    for text in ("0.0001ns", "1.2.3us", "1.ab5us", "0.5"):
+        with pytest.raises(UserError, match="is no time"):
+            span(text, None, 10**10)

@@ -2,11 +2,14 @@
 
 import json
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 import flowyard as fy
+from flowyard import cli
 from flowyard.errors import UserError
+from flowyard.prototypes.examples.aimd import Aimd
 from flowyard.why import divided, why
 from flowyard.why.losses import losses, times_out
 from flowyard.why.packets import Hop, Packet
@@ -256,3 +259,46 @@ def test_the_folder_of_a_sweep_is_not_that_of_a_run(flowyard, tmp_path):
 
 def test_a_run_alone_is_required(flowyard):
     assert flowyard("why").stderr.endswith("the following arguments are required: RUN\n")
+
+
+def test_a_flow_is_named_with_its_hosts_and_size(tmp_path, capsys):
+    """Hosts have the names that the topology gives them, which flows.parquet has as numbers."""
+    cables = [{"ends": [host, "tor1"]} for host in ("db1", "web1")]
+    explicit = {"hosts": ["web1", "db1"], "switches": [{"name": "tor1"}], "cables": cables}
+    topology = {"explicit": explicit | {"rate": "10Gbps", "delay": "1us"}}
+    fy.run(incast(1, "30KB") | {"topology": topology}).save(tmp_path / "run")
+    assert cli.main(["why", str(tmp_path / "run")]) == 0
+    assert capsys.readouterr().out.startswith("Flow 0, db1 -> web1, 30.0 KB: ")
+    assert cli.main(["why", str(tmp_path / "run"), "--json"]) == 0
+    (answer,) = json.loads(capsys.readouterr().out)
+    assert (answer["from"], answer["to"], answer["size_bytes"]) == ("db1", "web1", 30_000)
+
+
+def test_a_run_with_a_class_in_python_needs_its_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    own = (
+        "from flowyard.prototypes import CongestionControl\n\n\nclass Own(CongestionControl):\n"
+        "    def on_loss(self, window, loss):\n        window.cwnd = window.mss\n"
+    )
+    Path("own.py").write_text(own)
+    python = {"tcp": {"congestion": {"python": {"name": "Own"}}}}
+    Path("one.json").write_text(json.dumps(incast(2, "30KB", python)))
+    assert cli.main(["run", "one.json", "-o", "run", "--prototype", "own.py"]) == 0
+    capsys.readouterr()
+    assert cli.main(["why", "run", "0"]) == 2
+    assert "--prototype own.py" in capsys.readouterr().err
+    assert cli.main(["why", "run", "0", "--json", "--prototype", "own.py"]) == 0
+    (answer,) = json.loads(capsys.readouterr().out)
+    assert sum(answer["totals_ps"].values()) == answer["fct_ps"]
+    assert cli.main(["watch", "run", "-o", "page.html", "--prototype", "own.py"]) == 0
+    capsys.readouterr()
+    Path("own.py").write_text(own.replace("window.mss", "2 * window.mss"))
+    assert cli.main(["why", "run", "0", "--prototype", "own.py"]) == 2
+    assert "own.py has changed since then; run the scenario anew" in capsys.readouterr().err
+
+
+def test_a_result_has_the_classes_of_its_run():
+    python = {"tcp": {"congestion": {"python": {"name": "aimd"}}}}
+    run = fy.run(incast(2, "30KB", python), controls={"aimd": Aimd})
+    answer = why(run, 1)
+    assert sum(answer.totals.values()) == answer.fct_ps

@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         const="",
         metavar="TABLE",
         help="print a table as CSV: flows (the default), links, or another that the run has; of a sweep means (the "
-        "default) or metrics",
+        "default), metrics, by_size, by_entry or over_size",
     )
     parser.add_argument(
         "-o",

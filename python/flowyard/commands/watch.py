@@ -16,6 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument("--from", dest="since", metavar="TIME", help="from then on; default 0s")
     parser.add_argument("--until", metavar="TIME", help="until then; default the end of the run")
+    options.prototype(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -36,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         folders.require_suffix(arguments.output, "it is a page of HTML", ".html", ".htm")
         folders.refuse_existing(arguments.output)
-    result = results.open_run(arguments.folder)
+    result = results.open_run(arguments.folder, options.prototypes(arguments))
     name = name_of(result, arguments.folder)
     from_ps, until_ps = span(arguments.since, arguments.until, result.summary["end_ps"])
     page = watch_page(result, name, from_ps, until_ps)

@@ -37,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a page (.html) or a picture (.svg, .png) of one flow: packets over time, window, rate, RTT and queues; "
         "or its packets for Wireshark (.pcapng)",
     )
+    options.prototype(parser)
     parser.add_argument("--ladder", action="store_true", help="as a picture the ladder of its first packets")
     parser.add_argument(
         "--port",
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         from flowyard.report.explained import command
 
         return command.draw(arguments)
-    result = results.open_run(arguments.folder)
+    result = results.open_run(arguments.folder, options.prototypes(arguments))
     flows = arguments.flows or [slowest(result)]
     if len(flows) > MOST:
         raise UserError(f"{len(flows)} flows; at most {MOST} in one call, as each of them is a run")

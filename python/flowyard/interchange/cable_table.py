@@ -1,6 +1,6 @@
 """A network from a list of its cables: an inventory's export (CSV), or an edge list such as `h0 s 10Gbps 1us`.
 
-Both become a graph, of which `graphs.network_of` makes the network: hosts are those that `--hosts` names.
+Of both `cabling.network_of` makes the network: hosts are those that `--hosts` names.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
-from flowyard.interchange import graphs, tables
+from flowyard.interchange import cabling, tables
 from flowyard.interchange.columns import CABLES, Column, unique
 from flowyard.interchange.columns import named as named_columns
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity
@@ -29,7 +29,7 @@ def read(source: Source, columns: Sequence[Column] | None = None, **options: Any
     Args:
         source: The text.
         columns: What the user says that the columns are.
-        options: As for `graphs.network_of`.
+        options: As for `cabling.network_of`.
     """
     head = tables.head(source)
     if columns is None:
@@ -39,19 +39,19 @@ def read(source: Source, columns: Sequence[Column] | None = None, **options: Any
                 0, "has no line that names its columns; name them with --columns a,b,rate,delay"
             )
     columns = list(columns)
-    graph = graphs.library().MultiGraph()
+    found = cabling.Cabling()
     for row in tables.rows(source, head.line if head else 0):
         tables.check_width(source, row, columns)
-        ends = [_end(source, row, columns, role) for role in ("a", "b")]
+        a, b = (_end(source, row, columns, role) for role in ("a", "b"))
         data = {}
         for role in ("rate", "delay"):
-            found = tables.cell(source, row, columns, role) if _has(columns, role, row) else None
-            if found and found[0]:
-                word, column = found
+            cell = tables.cell(source, row, columns, role) if _has(columns, role, row) else None
+            if cell and cell[0]:
+                word, column = cell
                 data[role] = word + column.unit if column.unit and word[-1:].isdecimal() else word
-        graph.add_edge(*ends, **data)
+        found.join(a, b, data)
     try:
-        network = graphs.network_of(graph, **options)
+        network = cabling.network_of(found.by_node(), **options)
     except UserError as error:
         raise source.wrong(0, str(error)) from None
     network.notes += tables.unread(columns)

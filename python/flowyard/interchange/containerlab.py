@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
-from flowyard.interchange import graphs
+from flowyard.interchange import cabling
 
 if TYPE_CHECKING:
     from flowyard.interchange.network import Network
@@ -28,11 +28,10 @@ _OUTSIDE = ("host", "mgmt-net", "macvlan", "dummy")
 
 
 def read(source: Source, **options: Any) -> Network:
-    """The network; options as for `graphs.network_of`."""
+    """The network; options as for `cabling.network_of`."""
     topology = _parsed(source)
     nodes, links = _part(source, topology, "nodes", dict), _part(source, topology, "links", list)
-    graph = graphs.library().MultiGraph()
-    graph.add_nodes_from(map(str, nodes))
+    found = cabling.Cabling({str(name): {} for name in nodes})
     outside = 0
     for place, link in enumerate(links):
         a, b = _ends(source, place, link)
@@ -40,13 +39,13 @@ def read(source: Source, **options: Any) -> Network:
             outside += 1
             continue
         for end in (a, b):
-            if end not in graph:
+            if end not in found.nodes:
                 raise source.wrong(
                     0, f"topology.links.{place} has the node {shown(end)}, which is not in topology.nodes"
                 )
-        graph.add_edge(a, b)
+        found.join(a, b, {})
     try:
-        network = graphs.network_of(graph, **options)
+        network = cabling.network_of(found.by_node(), **options)
     except UserError as error:
         raise source.wrong(0, str(error)) from None
     network.notes.append("of nodes only their names are read, and of links only their ends")

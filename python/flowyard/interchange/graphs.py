@@ -1,41 +1,22 @@
 """Networks as networkx graphs, and as GraphML and GML through networkx.
 
-A node is a host or a switch, an edge a cable; parallel cables need a MultiGraph. Nodes say what they are in
-`kind`, `type` or `role`, edges in `rate`, `capacity` or `bandwidth` and in `delay` or `latency`: text with a
-unit ("10Gbps", "1us"), or numbers whose unit the caller names.
+A node is a host or a switch, an edge a cable; parallel cables need a MultiGraph. Attributes are those of
+`flowyard.interchange.cabling`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
-from flowyard.interchange.network import CABLES_MAX, NODES_MAX, Cable, Network
-from flowyard.interchange.text import (
-    RATE_UNITS,
-    TIME_UNITS,
-    Source,
-    quantity,
-    rate_text,
-    time_text,
-    unit_power,
-)
+from flowyard.interchange import cabling
+from flowyard.interchange.text import Source, rate_text, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     import networkx
 
-KINDS = ("kind", "type", "role")
-HOSTS = ("host", "server")
-RATES = ("rate", "capacity", "bandwidth")
-DELAYS = ("delay", "latency")
-# Bits a second, in the files of the Internet Topology Zoo.
-RAW_RATE = "LinkSpeedRaw"
-# For `hosts`: those with one cable.
-LEAVES = "leaves"
+    from flowyard.interchange.network import Network
 
 
 def library() -> Any:
@@ -43,7 +24,7 @@ def library() -> Any:
     try:
         import networkx
     except ImportError:
-        raise UserError("graphs need a package that is not here: pip install networkx") from None
+        raise UserError("GraphML and GML need a package that is not here: pip install networkx") from None
     return networkx
 
 
@@ -94,136 +75,7 @@ def graph_of(network: Network) -> networkx.MultiGraph[Any]:
     return graph
 
 
-def network_of(
-    graph: networkx.Graph[Any],
-    *,
-    hosts: Collection[Any] | str | None = None,
-    rate: str | None = None,
-    delay: str | None = None,
-    rate_unit: str | None = None,
-    delay_unit: str | None = None,
-) -> Network:
-    """The network of a graph.
-
-    Args:
-        graph: Nodes and edges with the attributes above; a directed one has each cable in both directions.
-        hosts: The nodes that are hosts, or "leaves" for those with one cable; by default what nodes say.
-        rate: Rate of edges that give none.
-        delay: Delay of edges that give none.
-        rate_unit: Unit of rates that are numbers, such as "Gbps".
-        delay_unit: Unit of delays that are numbers, such as "us".
-    """
-    if len(graph) > NODES_MAX or graph.number_of_edges() > CABLES_MAX:
-        raise UserError(f"the graph is too large; at most {NODES_MAX} nodes and {CABLES_MAX} edges")
-    tiers = _tiers(graph, hosts)
-    ordered = [node for node in graph if tiers[node] is None]
-    switches = [node for node in graph if tiers[node] is not None]
-    number = {node: i for i, node in enumerate([*ordered, *switches])}
-    if len({str(node) for node in number}) < len(number):
-        raise UserError("two nodes have the same name as text; names are unique")
-    rates = _Attribute("rate", RATES, RATE_UNITS, rate, rate_unit)
-    delays = _Attribute("delay", DELAYS, TIME_UNITS, delay, delay_unit)
-    cables = []
-    for a, b, data in graph.edges(data=True):
-        if a == b:
-            raise UserError(f"edge {shown(a)} - {shown(b)} joins a node to itself")
-        edge = f"edge {shown(a)} - {shown(b)}"
-        cables.append(Cable(number[a], number[b], rates.of(edge, data), delays.of(edge, data)))
-    if graph.is_directed():
-        cables = _both_ways(cables, [str(node) for node in number])
-    names = [(str(node), tiers[node] or "switch") for node in switches]
-    notes = [note for attribute in (rates, delays) for note in attribute.unused()]
-    return Network([str(node) for node in ordered], names, cables, notes=notes)
-
-
-def _tiers(graph: networkx.Graph[Any], hosts: Collection[Any] | str | None) -> dict[Any, str | None]:
-    """None for hosts, the tier of switches."""
-    if hosts == LEAVES:
-        # Both directions of a directed edge are one cable.
-        ends = 2 if graph.is_directed() else 1
-        chosen = {node for node, degree in graph.degree() if degree == ends}
-    elif isinstance(hosts, str):
-        raise UserError(f'hosts is {shown(hosts)}; must be "{LEAVES}" or a list of nodes')
-    elif hosts is not None:
-        chosen = set(hosts)
-        for node in hosts:
-            if node not in graph:
-                raise UserError(f"hosts has {shown(node)}, which is not a node of the graph")
-    tiers: dict[Any, str | None] = {}
-    for node, data in graph.nodes(data=True):
-        kind = next((str(data[key]).lower() for key in KINDS if key in data), None)
-        if hosts is None and kind is None:
-            what = f"does not say in {', '.join(KINDS)} whether it is a host or a switch"
-            raise UserError(
-                f"node {shown(node)} {what}; name each host, as --hosts h1 --hosts h2, or all nodes with one cable, "
-                f"--hosts {LEAVES}"
-            )
-        is_host = kind in HOSTS if hosts is None else node in chosen
-        fallback = kind if kind and kind not in HOSTS else "switch"
-        tiers[node] = None if is_host else str(data.get("tier", fallback))
-    return tiers
-
-
-class _Attribute:
-    """Rates or delays of edges."""
-
-    def __init__(
-        self, name: str, keys: tuple[str, ...], units: dict[str, int], default: str | None, unit: str | None
-    ) -> None:
-        self.name, self.keys, self.units, self.unit = name, keys, units, unit
-        self.has_default = self.has_bare = False
-        self.default = None if default is None else self.value(f"--{name}", default)
-        if unit is not None and unit_power(unit, units) is None:
-            raise UserError(f"--{name}-unit is {shown(unit)}; units are {', '.join(units)}")
-
-    def of(self, edge: str, data: Mapping[str, Any]) -> int:
-        for key in self.keys:
-            if key in data:
-                return self.value(f"{key} of {edge}", data[key])
-        if self.name == "rate" and RAW_RATE in data:
-            return self.value(f"{RAW_RATE} of {edge}", f"{data[RAW_RATE]}bit/s")
-        if self.default is None:
-            raise UserError(
-                f"{edge} has none of {', '.join(self.keys)}; give one for all such edges (--{self.name})"
-            )
-        self.has_default = True
-        return self.default
-
-    def unused(self) -> list[str]:
-        """Notes on what the user said of edges that there are none of."""
-        notes = []
-        if self.default is not None and not self.has_default:
-            notes.append(f"--{self.name} is not used: all cables have a {self.name}")
-        if self.unit is not None and not self.has_bare:
-            notes.append(f"--{self.name}-unit is not used: no {self.name} is without a unit")
-        return notes
-
-    def value(self, what: str, given: Any) -> int:
-        text = str(given).strip()
-        bare = text.replace(".", "").replace("e", "").replace("+", "").replace("-", "").isdecimal()
-        if bare and not what.startswith("--"):
-            if self.unit is None:
-                raise UserError(
-                    f"{what} is {shown(text)}, without a unit: name the unit (--{self.name}-unit)"
-                )
-            self.has_bare = True
-            text += self.unit
-        try:
-            return quantity(text, self.units)
-        except ValueError as error:
-            raise UserError(f"{what} is {shown(given)}; {error}") from None
-
-
-def _both_ways(edges: list[Cable], names: list[str]) -> list[Cable]:
-    """One cable for each pair of opposite edges."""
-    found = Counter(edges)
-    cables = []
-    for edge, count in found.items():
-        opposite = Cable(edge.b, edge.a, edge.rate_bps, edge.delay_ps)
-        if found[opposite] != count:
-            ends = f"{shown(names[edge.a])} to {shown(names[edge.b])}"
-            what = "has no opposite edge with the same rate and delay; a cable has both directions"
-            raise UserError(f"the edge from {ends} {what}")
-        if edge.a < edge.b:
-            cables += [edge] * count
-    return cables
+def network_of(graph: networkx.Graph[Any], **options: Any) -> Network:
+    """The network of a graph; a directed one has each cable in both directions. Options as for `cabling.network_of`."""
+    nodes, edges = dict(graph.nodes(data=True)), list(graph.edges(data=True))
+    return cabling.network_of(cabling.Cabling(nodes, edges, graph.is_directed()), **options)

@@ -1,16 +1,21 @@
 """Which format a text is in, by its content; and what it is, where it is known but not read."""
 
 import re
+import shlex
+import tomllib
 from collections.abc import Collection
+from pathlib import Path
 
 from flowyard.errors import UserError
-from flowyard.folders.reading import shown
+from flowyard.folders.reading import shown, text
 from flowyard.interchange import cable_table, columns, hpcc_config, hpcc_fct, htsim_log, orders, tables
-from flowyard.interchange.formats import CDF, READ
+from flowyard.interchange.formats import CDF, FORMATS, READ
 from flowyard.interchange.text import Source
 
 _LOOKED_AT = 50
 _CONTAINERLAB = re.compile(r"(?m)^[ \t-]*\"?endpoints\"?:")
+# A key with a value, or the head of a table, which no other format here has at the start of a line.
+_TOML = re.compile(r"""(?m)^[ \t]*(?:[\w."'-]+[ \t]*=|\[\[?[\w."' -]+\]\]?[ \t]*(?:#|\r?$))""")
 # Files that other simulators and tools have beside theirs: how they are told, what they are, and the way to go.
 _KNOWN = (
     (
@@ -58,6 +63,25 @@ _KNOWN = (
         "a NED file of OMNeT++; write the network as a table of cables or GraphML",
     ),
 )  # fmt: skip
+
+
+def no_scenario(path: Path) -> str | None:
+    """A sentence on a file that is no TOML but in a format that import reads; None if a mistake in TOML is likelier."""
+    source = Source(str(path), text(path))
+    try:
+        tomllib.loads(source.text)
+    except tomllib.TOMLDecodeError:
+        pass
+    else:
+        return None
+    if _TOML.search(source.text) and not source.text.lstrip().startswith("<"):
+        return None
+    try:
+        name = sniff(source)
+    except UserError:
+        return None
+    read = shlex.join(["flowyard", "import", str(path)])
+    return f"{path} is no scenario, but has {FORMATS[name].kind} as another tool writes them ({name}): {read}"
 
 
 def with_columns(source: Source, kinds: Collection[str]) -> str:

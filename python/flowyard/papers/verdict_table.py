@@ -10,6 +10,7 @@ from flowyard.errors import UserError
 from flowyard.folders import reading as files
 from flowyard.papers import published
 from flowyard.papers.figure import Scale
+from flowyard.papers.omissions import NOTHING
 from flowyard.papers.running import MARK
 from flowyard.papers.words import FAIL, OPEN, marked, named, readings, shown
 from flowyard.terminal.console import TextTable, show
@@ -74,9 +75,10 @@ def print_verdicts(
         ]
         title = f"Verdicts by reading of the paper{at_quick}; the first reading counts"
         show(TextTable(title, ("claim", "reading", "verdict", "measured"), rows, left=4))
-    if at_quick:
+    if at_quick and (less := sum(entry.get("left_out", NOTHING) != NOTHING for entry in entries)):
         print(
-            "quick scale has fewer points, seeds or flows than the paper; claims.json lists them as left_out"
+            f"quick scale has fewer points, seeds or flows than the paper for {less:,} of {len(entries):,} claims; "
+            "claims.json lists them as left_out"
         )
     print(summary)
     print(f"gallery in {folder / 'index.html'}")

@@ -57,7 +57,7 @@ IN_TABLE = (OFFERED, CARRIED, *_RESULTS)
 # These have a chart.
 METRICS = (
     *_RESULTS,
-    Metric("fct_mean_ps", "mean FCT", "fct", "duration", text.duration),
+    Metric("fct_mean_ps", "FCT mean", "fct", "duration", text.duration),
     CARRIED,
     Metric("lateness_p50_ps", "lateness p50", "lateness", "duration", text.duration),
     Metric("lateness_p99_ps", "lateness p99", "lateness", "duration", text.duration),
@@ -86,7 +86,7 @@ ALL_METRICS = {
             Metric(f"fct_{p}_ps", f"FCT {p.replace('_', '.')}", "fct", "duration", text.duration)
             for p in ("p95", "p99_9")
         ),
-        Metric("slowdown_mean", "mean slowdown", "slowdown", "ratio", text.ratio),
+        Metric("slowdown_mean", "slowdown mean", "slowdown", "ratio", text.ratio),
         *(
             Metric(f"slowdown_{p}", f"slowdown {p.replace('_', '.')}", "slowdown", "ratio", text.ratio)
             for p in ("p95", "p99_9")

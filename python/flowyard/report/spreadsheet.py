@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# Of a sweep: the means of its points, and the numbers of each run.
+# Of a sweep: the means of its points, and the numbers of each run; and what reads the flows of all runs.
 OF_SWEEP = ("means", "metrics")
+OF_FLOWS = ("by_size", "by_entry", "over_size")
 CSV, WORKBOOK = ".csv", ".xlsx"
 # Rows of a sheet below its header.
 ROWS_MAX = 1_048_575
@@ -40,20 +41,32 @@ def command(arguments: argparse.Namespace) -> int:
             raise UserError(
                 f"{target}: a workbook has all tables; leave --csv out, or name a file that ends in .csv"
             )
-    tables = of(arguments.folder)
+    folder: Path = arguments.folder
+    if wanted in OF_FLOWS and folder.is_dir() and is_sweep(folder):
+        tables = {wanted: getattr(Sweep(folder), wanted)}
+    else:
+        tables = of(folder)
     if target is not None and target.suffix.lower() == WORKBOOK:
         written = folders.write_new(workbook(tables), target, numbered="", suffix=WORKBOOK)
         print(f"{', '.join(tables)} -> {written}")
         return COMPLETE
     name = wanted or next(iter(tables))
     if name not in tables:
-        raise UserError(f"--csv {shown(name)}: {arguments.folder} has {', '.join(tables)}")
+        raise UserError(f"--csv {shown(name)}: {folder} has {_choice(folder, tables)}")
     text = as_csv(tables[name])
     if target is None:
         sys.stdout.write(text)
         return COMPLETE
     print(f"{name} -> {folders.write_new(text, target, numbered='', suffix=CSV)}")
     return COMPLETE
+
+
+def _choice(folder: Path, tables: dict[str, Any]) -> str:
+    """The tables of a folder, for a message."""
+    if not is_sweep(folder):
+        return ", ".join(tables)
+    of_runs = f"flowyard.Sweep({str(folder)!r}).flows"
+    return f"{', '.join((*OF_SWEEP, *OF_FLOWS))}; in Python {of_runs} are the flows of all runs"
 
 
 def of(folder: Path) -> dict[str, Any]:

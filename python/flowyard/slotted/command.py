@@ -127,7 +127,7 @@ def _summary_table(results: dict[str, slotted.Result]) -> TextTable:
         "flows",
         "in time",
         "share",
-        "mean FCT (slots)",
+        "FCT mean (slots)",
         "slots",
         "link busy",
         "wasted",

@@ -16,6 +16,8 @@ _COUNTED = {
     "timeouts": "Timeouts of all flows.",
 }
 
+_AT_MOST = "of the measured, completed flows have at most this slowdown."
+
 # Name -> unit, kind, meaning; in the order of METRICS.
 METRIC: Definitions = {
     name: {"name": name, "unit": unit, "kind": "f64", "meaning": meaning}
@@ -24,7 +26,7 @@ METRIC: Definitions = {
         ("fct_mean_ps", "ps", "Mean completion time of the measured flows that completed."),
         *((f"fct_{p}_ps", "ps", f"Time within which {_SHARES[p]} of those flows completed.") for p in PERCENTILES),
         ("slowdown_mean", "", "Mean of FCT over that of the flow alone in the network."),
-        *((f"slowdown_{p}", "", f"Slowdown that {_SHARES[p]} of those flows have at most.") for p in PERCENTILES),
+        *((f"slowdown_{p}", "", f"{_SHARES[p].capitalize()} {_AT_MOST}") for p in PERCENTILES),
         ("application_throughput", "0 to 1", "Share of the measured flows with a deadline that met it."),
         ("lateness_p50_ps", "ps", "By how much flows missed their deadline that completed after it: median."),
         ("lateness_p99_ps", "ps", "The same: p99."),

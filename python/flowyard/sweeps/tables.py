@@ -91,7 +91,8 @@ class Sweep(Displayed):
 
     _view = "of_sweep"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        folder = Path(folder)
         plan = run_files.plan(folder)
         self.folder = folder
         self.name = str(plan.get("name", folder.name))

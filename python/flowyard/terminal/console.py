@@ -46,7 +46,8 @@ class TextTable(NamedTuple):
 
 def show(table: TextTable) -> None:
     """Prints the table."""
-    rows = [[printable(cell) for cell in row] for row in table.rows]
+    # As scenarios have it, and the summary of a run, which is in ASCII.
+    rows = [[printable(cell).replace("\u00a0µs", "\u00a0us") for cell in row] for row in table.rows]
     header = [printable(name) for name in table.header]
     table = table._replace(title=printable(table.title), header=header, rows=rows)
     if not _styled() and (lines := _plain(table)):

@@ -44,6 +44,8 @@ class Answer(Displayed):
 
     Attributes:
         flow: Its number in flows.parquet.
+        ends: The names of its source and its destination.
+        size_bytes: Its size.
         start_ps: When it started.
         fct_ps: Its completion time; the parts add up to it.
         ideal_fct_ps: That of the flow alone in the network.
@@ -57,6 +59,8 @@ class Answer(Displayed):
     """
 
     flow: int
+    ends: tuple[str, str]
+    size_bytes: int
     start_ps: int
     fct_ps: int
     ideal_fct_ps: int
@@ -146,8 +150,11 @@ def divided(
     parts = Chain(made, due, rates, row["start_ps"], timed).parts(row["start_ps"] + row["fct_ps"])[::-1]
     at = {part.link for part in parts if part.waits} | {hop.link for packet in made for hop in packet.hops}
     known = ports((event for event in beside if event["link"] in at), rates) if beside else {}
+    nodes = list(links.select("from", "to").iter_rows())
     return Answer(
         flow=flow,
+        ends=_ends(row, made, nodes),
+        size_bytes=row["size_bytes"],
         start_ps=row["start_ps"],
         fct_ps=row["fct_ps"],
         ideal_fct_ps=row["ideal_fct_ps"],
@@ -159,7 +166,7 @@ def divided(
             for event in events
             if event["kind"] in ("window", "rate")
         ],
-        links=[f"{a} -> {b}" for a, b in links.select("from", "to").iter_rows()],
+        links=[f"{a} -> {b}" for a, b in nodes],
         tiers=[str(tier) for tier in links["tier"]],
         ports=known,
     )
@@ -255,6 +262,16 @@ def row_of(run: Result, flow: int) -> dict[str, Any]:
         reason = "is background and not complete" if background else "is not complete"
         raise UserError(f"flow {flow}: {reason}, and only a completion time can be divided")
     return row
+
+
+def _ends(
+    row: Mapping[str, Any], made: Sequence[Packet], nodes: Sequence[tuple[str, str]]
+) -> tuple[str, str]:
+    """The names of a flow's hosts: its row has numbers, and the way of its first data that arrived has names."""
+    way = next((packet.hops for packet in made if packet.data and packet.end), None)
+    if way is None:
+        return f"host {row['src']}", f"host {row['dst']}"
+    return nodes[way[0].link][0], nodes[way[-1].link][1]
 
 
 def _events(made: Result) -> "pl.DataFrame":

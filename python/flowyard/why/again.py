@@ -1,5 +1,6 @@
 """A run made again from its scenario, with the events of flows or of ports; its digest proves it to be the same."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,24 @@ def require_it_can(run: Result) -> None:
     """Refuses a run that cannot be made again from its summary.
 
     Raises:
-        UserError: It has members in Python, or its summary is without its scenario.
+        UserError: Its members in Python are not there or of another text, or its summary is without its scenario.
     """
     scenario = run.summary.get("scenario")
     if not isinstance(scenario, Mapping):
         raise UserError("run.json has no scenario, and the run cannot be made again without it")
-    if "python" in str(scenario.get("transport")):
-        raise UserError("runs with members in Python cannot be made again from their folder")
+    described = [json.loads(one.described()) for one in run.prototypes]
+    given = {(one["kind"], one["name"]): one["sha256"] for one in described}
+    for own in run.summary.get("prototypes", ()):
+        key, file = (own["kind"], own["name"]), own["file"] or "FILE"
+        if key not in given:
+            raise UserError(
+                f"the {' '.join(key)} of this run is a class in Python, {own['class']}, which its folder lacks: "
+                f"give its file to `flowyard why` or `flowyard watch`, --prototype {file}"
+            )
+        if given[key] != own["sha256"]:
+            raise UserError(
+                f"the {' '.join(key)} is not the one of this run: {file} has changed since then; run the scenario anew"
+            )
 
 
 def again(run: Result, events: Mapping[str, Any]) -> Result:
@@ -46,7 +58,8 @@ def again(run: Result, events: Mapping[str, Any]) -> Result:
         UserError: It cannot be made again, or comes out otherwise.
     """
     require_it_can(run)
-    made = results.run(dict(run.summary["scenario"]) | {"observe": {"events": dict(events)}})
+    scenario = dict(run.summary["scenario"]) | {"observe": {"events": dict(events)}}
+    made = results.Checked(scenario, prototypes=run.prototypes).run()
     if made.summary["digest"] != run.summary["digest"]:
         versions = f"it was made by engine {run.summary.get('engine')}, this is {made.summary['engine']}"
         raise UserError(

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from flowyard import text
 from flowyard.terminal.console import TextTable, show
 
 if TYPE_CHECKING:
@@ -16,9 +17,12 @@ US = 1e6
 
 
 def as_json(answer: "Answer") -> dict[str, Any]:
-    """Flow, completion time, totals by part, parts in the order of time, and losses."""
+    """Flow, its hosts and size, completion time, totals by part, parts in the order of time, and losses."""
     return {
         "flow": answer.flow,
+        "from": answer.ends[0],
+        "to": answer.ends[1],
+        "size_bytes": answer.size_bytes,
         "start_ps": answer.start_ps,
         "fct_ps": answer.fct_ps,
         "ideal_fct_ps": answer.ideal_fct_ps,
@@ -51,9 +55,13 @@ def as_json(answer: "Answer") -> dict[str, Any]:
 def tell(answer: "Answer") -> None:
     """Prints the parts of a flow's time, the links at which it waited, for whose packets, and its losses."""
     slowdown = answer.fct_ps / answer.ideal_fct_ps
+    # Plain blanks: the terminal then needs no rich.
+    name = f"Flow {answer.flow}, {' -> '.join(answer.ends)}, {text.size(answer.size_bytes)}".replace(
+        "\u00a0", " "
+    )
     title = (
-        f"Flow {answer.flow}: {answer.fct_ps / US:,.3f} us, {slowdown:,.2f} x the {answer.ideal_fct_ps / US:,.3f} us "
-        "of the flow alone"
+        f"{name}: {answer.fct_ps / US:,.3f} us, {slowdown:,.2f} x the {answer.ideal_fct_ps / US:,.3f} us of the flow "
+        "alone"
     )
     parts = [
         [name, f"{time / US:,.3f}", f"{time / answer.fct_ps:.1%}"] for name, time in answer.totals.items()

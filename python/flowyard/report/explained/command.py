@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from flowyard import folders, results
+from flowyard.commands import options
 from flowyard.errors import UserError
 from flowyard.results import Result
 from flowyard.terminal.exits import COMPLETE
@@ -22,7 +23,7 @@ def draw(arguments: argparse.Namespace) -> int:
     folders.refuse_existing(output)
     if len(arguments.flows) > 1 or (arguments.flows and arguments.port):
         raise UserError("-o draws one flow, or one port; name one")
-    run = results.open_run(arguments.folder)
+    run = results.open_run(arguments.folder, options.prototypes(arguments))
     content = _port(run, arguments) if arguments.port else _flow(run, arguments)
     folders.write_new(content, output, numbered="", suffix="")
     print(json.dumps({"picture": str(output)}) if arguments.json else f"in {output}")

@@ -87,7 +87,8 @@ def _interval(metric: Metric, mean: float | None, half: float | None) -> str:
     """The ends of the interval around a mean, no farther than the metric can be."""
     if mean is None or half is None:
         return text.NONE
-    return text.interval(mean, max(0.0, mean - half), min(metric.most, mean + half), metric.show)
+    ends = text.interval(mean, max(0.0, mean - half), min(metric.most, mean + half), metric.show)
+    return f"{ends}\u00a0{text.unit_of(mean, metric.show)}".rstrip()
 
 
 def _ends(sweep: Sweep, column: str) -> tuple[float | None, float | None]:
