@@ -78,7 +78,8 @@ pub(super) fn word_or_truth_value<'de, D: Deserializer<'de>>(
         Truth(bool),
         Word(IdleRestart),
     }
-    Ok(Some(match Said::deserialize(source)? {
+    let said = Option::<Said>::deserialize(source)?;
+    Ok(said.map(|said| match said {
         Said::Truth(true) => IdleRestart::InitialWindow,
         Said::Truth(false) => IdleRestart::None,
         Said::Word(word) => word,
