@@ -289,7 +289,7 @@ class TestCommand:
         (here / "called.json").write_text(json.dumps(SCENARIO | {"name": "rack 7"}))
         assert cli.main(["run", "called.json", "--compare", "ndp,tcp", "-o", "called"]) == 0
         assert "rack 7: 2 runs side by side" in capsys.readouterr().out
-        assert fy.open("called").name == "rack 7"
+        assert fy.Sweep("called").name == "rack 7"
 
     def test_the_load_that_was_drawn_stands_beside_the_offered_one(self, here):
         done = fy.compare("few.json", ["ndp", "tcp"], "loads")

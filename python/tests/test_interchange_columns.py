@@ -377,7 +377,7 @@ def test_cables_need_no_package(read, monkeypatch):
 def test_a_table_gives_the_network_of_its_graph():
     graph = pytest.importorskip("networkx").MultiGraph()
     table = cabling.Cabling()
-    ends = ["ab", "cd", "bd", "ba", "ac", "ab", "dc", "db"]
+    ends = [("a", "b"), ("c", "d"), ("b", "d"), ("b", "a"), ("a", "c"), ("a", "b"), ("d", "c"), ("d", "b")]
     for number, (a, b) in enumerate(ends):
         graph.add_edge(a, b, rate=number)
         table.join(a, b, {"rate": number})

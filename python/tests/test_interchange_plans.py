@@ -59,7 +59,7 @@ def test_a_plan_becomes_a_sweep_that_runs(plan, tmp_path, capsys):
     # Titles that are the same do not tell two points apart.
     assert axis["labels"] == ["single-connection", "single-connection-2"]
     assert cli.main(["sweep", str(tmp_path / "mine.toml"), "-o", str(tmp_path / "out")]) == 0
-    ends = dict(fy.open(tmp_path / "out").metrics.select("experiment", "end_ps").iter_rows())
+    ends = dict(fy.Sweep(tmp_path / "out").metrics.select("experiment", "end_ps").iter_rows())
     # A lone flow of 2 MB under NSCC, to the picosecond, by the closed form of the reference simulator.
     assert ends["single-connection"] == 176_199_520
 

@@ -27,7 +27,7 @@ NOT_ALONE = {"python"}
 WITHOUT_LOSSES = ("d3", "central")
 # Fields without which some cannot run.
 NEEDED = {"bbr": {"sack": True}}
-CONTROLLED = {"controller": {"flowtune": {}}}
+CONTROLLED: dict[str, Any] = {"controller": {"flowtune": {}}}
 TRANSPORTS: list[Any] = [
     *(name for name in members(DEFS["Transport"]) if name not in NOT_ALONE),
     *(
