@@ -590,6 +590,36 @@ fn messages_without_acknowledgements_end_a_run_anywhere() {
     }
 }
 
+/// The last timer of a subflow fires when another flow has the slot of its parent, which may have begun in another part:
+/// an observer of windows does not ask there. Found by generated scenarios.
+#[test]
+fn the_last_timer_of_a_subflow_has_no_window() {
+    let text = r#"
+        topology = "bcube"
+        transport = "parallel-tcp"
+        [[traffic]]
+        name = "a"
+        arrivals = "at-once"
+        matrix = "all-to-all"
+        sizes = "homa-w2"
+        transport.mptcp.tcp = { link_bytes = "1KB", rto_min = "1ns" }
+        [[traffic]]
+        name = "b"
+        matrix = "permutation"
+        arrivals.times.at = ["1us"]
+        sizes.exponential.mean = "1B"
+        [[traffic]]
+        name = "c"
+        matrix = "permutation"
+        connection = "kept"
+        arrivals.after = { entry = "b", each = "all", notify = "30us" }
+        sizes.exponential.mean = "1KB"
+        [observe.histograms]
+    "#;
+    let scenario = scenario(text, &[]);
+    same(&in_parts(&scenario, 1, &InTurn), &in_parts(&scenario, 2, &InTurn));
+}
+
 #[test]
 fn a_scenario_names_its_threads() {
     let (run, alone) = (on_threads(SMALL, 3), on_threads(SMALL, 1));

@@ -483,10 +483,14 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             Owner::Interface(link) => self.net.ends[link.index()],
         };
         let before = self.net.after.watch.count();
+        let paced = if WATCHED { self.paced_by(owner) } else { None };
         let mut cx = Cx { net: &mut self.net, transport, host };
         self.transports[transport as usize].timer(owner, event.timer_kind(), &mut cx);
         if WATCHED {
             self.see_timer(before, host, owner, event.timer_kind());
+            if let Some(id) = paced {
+                self.see_pace(id);
+            }
         }
     }
 }

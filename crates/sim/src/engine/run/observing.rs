@@ -144,8 +144,14 @@ impl<M: Members> Engine<'_, '_, M> {
             };
             self.net.after.watch.insert(before, place, Point::Timer { host, end, kind });
         }
-        if let Owner::Sender(id) = owner {
-            self.see_pace(id);
+    }
+
+    /// The connection whose window and rate a timer may change. None of a sender that is done: a subflow keeps its slot
+    /// until its last timer, while another flow may have that of its parent.
+    pub(in crate::engine) fn paced_by(&self, owner: Owner) -> Option<ConnId> {
+        match owner {
+            Owner::Sender(id) => (!self.net.conns[id.index()].sender.done).then_some(id),
+            _ => None,
         }
     }
 
