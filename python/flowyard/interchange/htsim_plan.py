@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from flowyard.errors import UserError
-from flowyard.folders import reading
 from flowyard.interchange import formats, htsim_cm, htsim_topo, htsim_uec
 from flowyard.interchange.flows import Progress, silent
+from flowyard.interchange.importing import load
 from flowyard.interchange.network import Network
 from flowyard.interchange.text import Source
 
@@ -101,7 +101,7 @@ def read(path: Path, progress: Progress = silent) -> Plan:
         path: The plan.
         progress: Called with the number of experiments read and that of all.
     """
-    source = Source(reading.as_text(path), reading.text(path, encoding="utf-8-sig"))
+    source = load(path)
     plan = Plan({}, {}, {}, [])
     others: dict[str, int] = {}
     files = _Files(path.parent)
@@ -210,7 +210,7 @@ class _Files:
         path = self.folder / name
         if not path.is_file():
             raise plan.wrong(experiment.line, f"{name} is not there; paths are relative to {self.folder}")
-        return Source(reading.as_text(path), reading.text(path, encoding="utf-8-sig"))
+        return load(path)
 
 
 def flows(scenario: Mapping[str, Any]) -> int:

@@ -40,7 +40,6 @@ class Settings:
         matrix: The file of -tm.
         topology: The file of -topo.
         reuse: Whether messages share connections.
-        notes: Options that set nothing here.
     """
 
     mtu: int = 4150
@@ -58,7 +57,6 @@ class Settings:
     matrix: str | None = None
     topology: str | None = None
     reuse: bool = False
-    notes: list[str] = field(default_factory=list)
 
     def control(self) -> Any:
         """Field `control` of the transport."""
