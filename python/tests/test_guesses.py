@@ -57,7 +57,7 @@ SET = {
     "transport=TCP": 'did you mean "tcp"?',
     "transport=udp": 'did you mean "datagram"?',
     "transport=uec": 'did you mean "uet"?',
-    "transport=dctcp": 'write transport.tcp.congestion = "dctcp"',
+    "transport=dctcp": 'write { tcp = { congestion = "dctcp" } }',
     "topology=fattree": 'did you mean "fat-tree"?',
     "topology=clos": 'did you mean "leaf-spine"?',
     "topology=star": 'did you mean "single-switch"?',

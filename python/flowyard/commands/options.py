@@ -42,8 +42,8 @@ def scenario(parser: argparse.ArgumentParser, *, slotted: bool = False, runs: bo
         default=[],
         type=_override,
         metavar="KEY=VALUE",
-        help=f"change a field, such as --set {example}; may be repeated. VALUE is JSON, otherwise a text: "
-        "--set 'run={\"seed\": 2}'",
+        help=f"change a field, such as --set {example}; may be repeated. VALUE is JSON, or a table or "
+        "list of TOML, otherwise a text: --set 'run={\"seed\": 2}' or --set 'run={seed=2}'",
     )
     if runs:
         seed(parser)
@@ -139,15 +139,20 @@ def _pieces(listed: str) -> list[str]:
 
 
 def _value(piece: str) -> Any:
-    """A value as JSON, otherwise a text."""
+    """A value as JSON, a table or list as TOML, otherwise a text."""
     import json
+    import tomllib
 
     try:
         return json.loads(piece)
     except ValueError:
-        if piece.startswith(("{", "[", '"')):
-            raise argparse.ArgumentTypeError(f"{piece!r} is no JSON") from None
-        return piece
+        if not piece.startswith(("{", "[", '"')):
+            return piece
+    try:
+        (value,) = tomllib.loads(f"value = {piece}").values()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{piece!r} is neither JSON nor a value of TOML") from None
+    return value
 
 
 def naming(option: Any, find: Callable[[], Iterable[str]]) -> None:

@@ -1,13 +1,14 @@
 //! Overrides: `--set transport.ndp.initial_window=20`.
 //!
 //! A key is a path of steps with dots between them. An item of a list is addressed by its name, or by
-//! its index if it has none. The value is JSON if it reads as JSON, else a string.
+//! its index if it has none. The value is JSON if it reads as JSON, a table or list of TOML if it reads as one, else a
+//! string.
 
 use serde_json::{Map, Value};
 
 use super::elsewhere;
 use super::schema::{choice, present};
-use super::text::Strict;
+use super::text::{Format, Strict, parse};
 use crate::nearest::{closest, did_you_mean};
 use crate::problem::{Problem, Problems, join, list, steps};
 
@@ -83,15 +84,26 @@ fn set(root: &Value, document: &mut Value, key: &str, value: &str) -> Result<(),
                 (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
             return Err(Problem::new(key, message.trim_end_matches(&place)).into());
         }
-        // No JSON: a text.
-        Err(_) => value.into(),
+        Err(_) => inline_toml(value).unwrap_or_else(|| value.into()),
     };
     Ok(())
 }
 
+/// A table or list as scenario files write it in a line: `{ tcp = { congestion = "dctcp" } }`.
+fn inline_toml(value: &str) -> Option<Value> {
+    let value = value.trim();
+    if !value.starts_with(['{', '[']) || value.contains(['\n', '\r']) {
+        return None;
+    }
+    match parse(&format!("value = {value}"), Format::Toml) {
+        Ok(Value::Object(mut table)) => table.remove("value"),
+        _ => None,
+    }
+}
+
 /// The value as a message needs it.
 fn read(value: &str) -> Value {
-    serde_json::from_str(value).unwrap_or_else(|_| value.into())
+    serde_json::from_str(value).ok().or_else(|| inline_toml(value)).unwrap_or_else(|| value.into())
 }
 
 /// Makes `name` the variant chosen at `place`; settings of another one are not thrown away unasked.

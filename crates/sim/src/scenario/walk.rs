@@ -247,10 +247,9 @@ impl<'a> Walk<'a> {
             (false, None) => {
                 let names = choice.names();
                 let near = || closest(name, names.iter().copied()).map(did_you_mean);
-                let within = self.below_a_variant(choice, name).map(|field| {
-                    // A list, such as the values of an axis, has no path to write to.
-                    format!("{}, in a list {}", write(&join(&self.path, &field), name), nested(&field, name))
-                });
+                // As a value, which fits a file, an override and a list, such as the values of an axis.
+                let within = self.below_a_variant(choice, name);
+                let within = within.map(|field| format!("write {}", nested(&field, name)));
                 let message = format!("\"{name}\" is not one of {}", list(names.iter().copied()));
                 let hint = within.or_else(near).or_else(|| self.variant_that_takes(choice, value));
                 self.problem_with_hint(value, message, hint);

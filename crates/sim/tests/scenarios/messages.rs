@@ -499,6 +499,23 @@ fn overrides_that_change_the_variant() {
     assert_eq!(scenario.transport.name(), "tcp");
 }
 
+/// Tables and lists may be written as in a scenario file; other text that begins with a bracket stays text.
+#[test]
+fn overrides_in_toml() {
+    let scenario = with(&[
+        r#"transport={ tcp = { congestion = "dctcp", mss = "9000B" } }"#,
+        "traffic.queries.matrix={pairs=[[0, 1],\t[2, 3]]}",
+        "name=[v2] of a name",
+    ]);
+    let json = serde_json::to_value(scenario.unwrap()).unwrap();
+    assert!(json["transport"]["tcp"]["congestion"]["dctcp"].is_object());
+    assert_eq!(json["transport"]["tcp"]["mss"], "9KB");
+    assert_eq!(json["traffic"][0]["matrix"]["pairs"][1][1], 3);
+    assert_eq!(json["name"], "[v2] of a name");
+    let refusal = set(&["transport={ tcp = { congestion = \"dctcp\" } }\nname = 3"]);
+    assert!(refusal.starts_with("transport: "), "{refusal}");
+}
+
 #[test]
 fn overrides_that_lead_nowhere() {
     let overrides = [
