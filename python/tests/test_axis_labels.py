@@ -26,7 +26,7 @@ def test_marks_of_an_axis_of_shares_all_read_differently(tmp_path):
 
 @pytest.mark.parametrize(
     ("start", "title"),
-    [(0, "us"), (99 * MS, "us since 99 ms"), (220_519_250_000, "us since 220,519.25 us")],
+    [(0, "µs"), (99 * MS, "µs since 99 ms"), (220_519_250_000, "µs since 220,519.25 µs")],
 )
 def test_the_axis_of_a_port_says_when_it_begins(start, title):
     found = Port(link=0)

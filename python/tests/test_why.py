@@ -272,6 +272,9 @@ def test_a_flow_is_named_with_its_hosts_and_size(tmp_path, capsys):
     assert cli.main(["why", str(tmp_path / "run"), "--json"]) == 0
     (answer,) = json.loads(capsys.readouterr().out)
     assert (answer["from"], answer["to"], answer["size_bytes"]) == ("db1", "web1", 30_000)
+    assert cli.main(["why", str(tmp_path / "run"), "-o", str(tmp_path / "flow.html")]) == 0
+    page = (tmp_path / "flow.html").read_text(encoding="utf-8")
+    assert "From db1 to web1, 30.0 KB, of reads." in page.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_a_run_with_a_class_in_python_needs_its_file(tmp_path, monkeypatch, capsys):

@@ -32,7 +32,7 @@ def page(tmp_path_factory):
     flows = run.flows.to_polars().sort("retransmissions", "id")
     answer = why(run, flows["id"][-1])
     path = tmp_path_factory.mktemp("pictures") / "flow.html"
-    path.write_text(flow_page(answer, "incast", "A flow."), encoding="utf-8")
+    path.write_text(flow_page(answer, "incast", "answers"), encoding="utf-8")
     return answer, path
 
 

@@ -3,8 +3,9 @@
 //!
 //! `FLOWYARD_FUZZ` is the number of scenarios, `PROPTEST_RNG_SEED` their seed, and `FLOWYARD_FUZZ_FIRST` the number of the
 //! first one. A scenario with a fault is reduced and written to `out/fuzz`; `FLOWYARD_FUZZ_FILE=FILE` runs that one in all
-//! ways. Each scenario has a member that is its own, in turns over all that the schema lists; a member
-//! that none had in the end is an error.
+//! ways. `FLOWYARD_FUZZ_SHOW=1` prints each scenario before it runs: of one that does not end there is no other trace.
+//! Each scenario has a member that is its own, in turns over all that the schema lists; a member that none had in the
+//! end is an error.
 
 #![allow(
     clippy::disallowed_methods,
@@ -147,6 +148,9 @@ fn one(seed: u64, number: usize, (name, ways): (&str, &[Vec<Step<'static>>]), ta
         *tally.reasons.entry(format!("{name}: {problem}")).or_default() += 1;
         return;
     };
+    if std::env::var_os("FLOWYARD_FUZZ_SHOW").is_some() {
+        eprintln!("number {number}: {document}");
+    }
     let verdict = judge(&document, &OTHERS);
     let fault = match &verdict {
         Verdict::Wrong(fault) => Some(reduce(&document, fault)),

@@ -20,6 +20,8 @@ use crate::common::{Run, words};
 
 /// Events after which a run is stopped: timers may go on where packets do not, which no limit counts.
 const EVENTS_MAX: u64 = 400_000;
+/// Flows after which a run is stopped: at a load, flows of a byte are hundreds of thousands within few events.
+const FLOWS_MAX: u64 = 20_000;
 
 thread_local! {
     /// Whether panics of this thread are printed: those of runs are faults that are reported, in their own threads too.
@@ -147,7 +149,7 @@ pub fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
 fn in_way(checked: &Checked, way: Way) -> Option<(Outcome, bool)> {
     let mut long = false;
     let mut watch = |now: &Progress| {
-        long = now.events > EVENTS_MAX;
+        long = now.events > EVENTS_MAX || now.flows > FLOWS_MAX;
         !long
     };
     let (parts, executor): (u32, Box<dyn Executor>) = match way {

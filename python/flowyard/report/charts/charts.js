@@ -48,12 +48,12 @@ for (const [name, format] of Object.entries(onAxis)) {
 const specs = JSON.parse(document.getElementById("specs")?.textContent ?? "{}");
 
 // Panels one above the other do not take the width of their element by themselves: they get it here, and their legends
-// as many columns as there is room for.
+// as many columns as there is room for, of the width that they have in a picture (panels.py: 900 px).
 function fitted(key, spec) {
   if (!spec.vconcat) return spec;
   const { minExtent = 58 } = spec.vconcat[0].layer[0].encoding.y?.axis ?? {};
   const width = Math.max(160, document.getElementById(`chart-${key}`).clientWidth - minExtent - 34);
-  const panel = (name, value) => (name === "columns" ? Math.max(1, Math.min(value, Math.floor(width / 150))) : value);
+  const panel = (name, value) => (name === "columns" ? Math.max(1, Math.min(value, Math.floor((value * width) / 900))) : value);
   return { ...spec, vconcat: JSON.parse(JSON.stringify(spec.vconcat.map((each) => ({ ...each, width })), panel)) };
 }
 const options = {

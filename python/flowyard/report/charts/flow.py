@@ -51,7 +51,7 @@ PACKETS = 2_500
 QUEUES = 4
 COLOURS = [f"var(--run-{number})" for number in (1, 0, 2, 4)]
 
-TIME = "us since the start of the flow"
+TIME = "µs since the start of the flow"
 
 
 def flow_chart(answer: Answer) -> Spec:
@@ -223,7 +223,7 @@ def _parts(named: dict[str, str]) -> Spec:
         "x": _x(),
         "x2": {"field": "until"},
         "color": colours("part", named),
-        "tooltip": tips(part="part", us="us", link="link", of="packets of"),
+        "tooltip": tips(part="part", us="µs", link="link", of="packets of"),
     }
     return panel("parts", 22, [{"data": {"name": "parts"}, "mark": {"type": "bar"}, "encoding": encoding}])
 
@@ -246,7 +246,7 @@ def _sequence(kinds: set[str]) -> Spec:
             "y": y,
             "color": colours("what", named),
             "shape": {"field": "what", "type": "nominal", "scale": shapes, "legend": legend()},
-            "tooltip": tips(what="", t="us", number="packet", subflow="subflow", bytes="payload bytes"),
+            "tooltip": tips(what="", t="µs", number="packet", subflow="subflow", bytes="payload bytes"),
         },
     }
     answers = {
@@ -261,7 +261,7 @@ def _sequence(kinds: set[str]) -> Spec:
         "encoding": {
             "x": _x(),
             "y": y,
-            "tooltip": tips(t="answer came at us", number="packet", rtt="RTT us"),
+            "tooltip": tips(t="answer came at µs", number="packet", rtt="RTT µs"),
         },
     }
     return panel("sequence", 260, [ways, points, answers])
@@ -272,7 +272,7 @@ def _line(name: str, title: str, labels: str) -> Spec:
         "x": _x(),
         "y": value_axis("v", title, labels=labels),
         "detail": {"field": "subflow"},
-        "tooltip": tips(v=title, t="us", subflow=""),
+        "tooltip": tips(v=title, t="µs", subflow=""),
     }
     mark = {"type": "line", "interpolate": "step-after", "strokeWidth": 1.6, "color": "var(--run-0)"}
     return panel(name, 90, [{"data": {"name": name}, "mark": mark, "encoding": encoding}])
@@ -281,8 +281,8 @@ def _line(name: str, title: str, labels: str) -> Spec:
 def _points() -> Spec:
     encoding = {
         "x": _x(),
-        "y": value_axis("rtt", "RTT, us", labels=".3~g"),
-        "tooltip": tips(rtt="RTT us", t="us", number="packet"),
+        "y": value_axis("rtt", "RTT, µs", labels=".3~g"),
+        "tooltip": tips(rtt="RTT µs", t="µs", number="packet"),
     }
     mark = {"type": "point", "filled": True, "size": 14, "color": STEPS["answered"][0]}
     return panel("rtt", 90, [{"data": {"name": "rtt"}, "mark": mark, "encoding": encoding}])
@@ -293,8 +293,8 @@ def _queues(rows: list[Row]) -> Spec:
     encoding = {
         "x": _x(),
         "y": value_axis("v", "queue, bytes"),
-        "color": colours("link", dict(zip(links, COLOURS, strict=False))),
-        "tooltip": tips(link="", v="bytes", t="us"),
+        "color": colours("link", dict(zip(links, COLOURS, strict=False)), columns=4),
+        "tooltip": tips(link="", v="bytes", t="µs"),
     }
     mark = {"type": "line", "interpolate": "step-after", "strokeWidth": 1.4}
     return panel("queues", 110, [{"data": {"name": "queues"}, "mark": mark, "encoding": encoding}])

@@ -37,10 +37,10 @@ def ladder_chart(answer: Answer) -> Spec:
     waits = [row for packet in shown for row in _waits(answer, packet, places)]
     drops = [row for packet in shown if packet.dropped for row in [_drop(answer, packet, places)]]
     y = _rows(places)
-    x = time_axis(last=True, title="us since the start of the flow")
+    x = time_axis(last=True, title="µs since the start of the flow")
     encoding = {"x": x, "x2": {"field": "until"}, "y": y, "color": colours("what", KINDS)}
     told = tips(
-        what="", number="packet", link="link", t="first bit at us", until="last bit at us", waited="waited us"
+        what="", number="packet", link="link", t="first bit at µs", until="last bit at µs", waited="waited µs"
     )
     layers = [
         _layer(
@@ -64,9 +64,9 @@ def _rows(places: dict[str, int]) -> Spec:
         "title": None,
         "values": list(places.values()),
         "labelExpr": f"{words} : ''",
-        "minExtent": MARGIN + 40,
-        "maxExtent": MARGIN + 40,
-        "labelLimit": MARGIN + 36,
+        "minExtent": MARGIN + 70,
+        "maxExtent": MARGIN + 70,
+        "labelLimit": MARGIN + 66,
         "domain": False,
         "ticks": False,
     }
@@ -77,7 +77,7 @@ def _rows(places: dict[str, int]) -> Spec:
 def _drops(x: Spec, y: Spec) -> Spec:
     """Crosses where packets were lost."""
     mark = {"type": "point", "shape": "cross", "filled": True, "size": 70, "color": "var(--error)"}
-    told = tips(reason="lost", number="packet", link="link", t="us")
+    told = tips(reason="lost", number="packet", link="link", t="µs")
     return _layer("drops", mark, {"x": x, "y": y, "tooltip": told})
 
 

@@ -25,7 +25,14 @@ def micros(time_ps: int, start_ps: int) -> float:
 
 def time_axis(field: str = "t", *, last: bool, title: str) -> Spec:
     """The axis of time; its words stand below the last panel only."""
-    axis = {"title": title if last else None, "labels": last, "ticks": last, "grid": True, "tickCount": 8}
+    axis = {
+        "title": title if last else None,
+        "labels": last,
+        "ticks": last,
+        "grid": True,
+        "tickCount": 8,
+        "labelSeparation": 6,
+    }
     return {"field": field, "type": "quantitative", "axis": axis, "scale": {"nice": False, "zero": False}}
 
 
@@ -48,7 +55,7 @@ def value_axis(
 
 
 def legend(columns: int = 6) -> Spec:
-    """A legend above its panel."""
+    """A legend above its panel; a narrower page has fewer columns of the same width (charts.js)."""
     return {"orient": "top", "title": None, "labelLimit": 260, "columns": columns}
 
 

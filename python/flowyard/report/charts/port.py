@@ -129,12 +129,12 @@ def _means(ordered: Sequence[Change], named: set[int], from_ps: int, until_ps: i
 def _since(from_ps: int) -> str:
     """Title of the axis of time, which begins with 0 at the start of the span."""
     if not from_ps:
-        return "us"
+        return "µs"
     whole_ms, rest = divmod(from_ps, 10**9)
     return (
-        f"us since {f'{from_ps / 1e6:,.6f}'.rstrip('0').rstrip('.')} us"
+        f"µs since {f'{from_ps / 1e6:,.6f}'.rstrip('0').rstrip('.')} µs"
         if rest
-        else f"us since {whole_ms:,} ms"
+        else f"µs since {whole_ms:,} ms"
     )
 
 
@@ -149,13 +149,13 @@ def _queue(named: dict[str, str], title: str | None, *, paused: bool) -> Spec:
             "y": {**value_axis("v", "queue, bytes"), "stack": "zero"},
             "color": colours("flow", named),
             "order": {"field": "flow", "sort": "descending"},
-            "tooltip": tips(flow="", v="bytes", t="us"),
+            "tooltip": tips(flow="", v="bytes", t="µs"),
         },
     }
     pauses = {
         "data": {"name": "pauses"},
         "mark": {"type": "rect", "color": "var(--run-3)", "opacity": 0.18},
-        "encoding": {"x": x, "x2": {"field": "until"}, "tooltip": tips(t="paused from us", until="until us")},
+        "encoding": {"x": x, "x2": {"field": "until"}, "tooltip": tips(t="paused from µs", until="until µs")},
     }
     return panel("queue", 300, [area, pauses] if paused else [area])
 
@@ -174,7 +174,7 @@ def _marks(title: str) -> Spec:
             "legend": None,
             "scale": {"domain": list(MARKS), "range": list(MARKS.values())},
         },
-        "tooltip": tips(what="", flow="", reason="reason", t="us"),
+        "tooltip": tips(what="", flow="", reason="reason", t="µs"),
     }
     mark = {"type": "tick", "thickness": 1.2, "size": 14}
     return panel("marks", 60, [{"data": {"name": "marks"}, "mark": mark, "encoding": encoding}])

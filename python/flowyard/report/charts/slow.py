@@ -10,7 +10,13 @@ from flowyard.report.charts.flow import PARTS
 from flowyard.text import duration
 from flowyard.why.slow import Group, Slow
 
-ROW_HEIGHT, TWO_LINES = 26, 36
+ROW_HEIGHT, LINE_HEIGHT = 26, 15
+
+
+def colours(runs: Sequence[tuple[str, Slow]]) -> dict[str, str]:
+    """The parts that the bars of `shares` have, each with its colour: the legend, which the page wraps to its width."""
+    there = {part for _, slow in runs for group in slow.groups for part in group.means}
+    return {part: colour for part, colour in PARTS.items() if part in there}
 
 
 def shares(runs: Sequence[tuple[str, Slow]]) -> Spec:
@@ -26,15 +32,14 @@ def shares(runs: Sequence[tuple[str, Slow]]) -> Spec:
                 {"bar": name, "part": part, "share": rounded(time / total), "time": rounded(time)}
                 for part, time in group.means.items()
             ]
-    there = [part for part in PARTS if any(row["part"] == part for row in rows)]
-    scale = alt.Scale(domain=there, range=[PARTS[part] for part in there])
-    legend = alt.Legend(orient="top", title=None, columns=2, labelColor="var(--ink)")
+    there = colours(runs)
+    scale = alt.Scale(domain=list(there), range=list(there.values()))
     rows_axis = alt.Axis(labelExpr="split(datum.label, ', ')", domain=False, ticks=False)
     bars = chart_of("rows").encode(
         x=alt.X("share:Q", stack="zero", title="share of the time", scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(format="", formatType="share", tickCount=5)),
         y=alt.Y("bar:N", sort=names, title=None, axis=rows_axis),
-        color=alt.Color("part:N", scale=scale, legend=legend),
+        color=alt.Color("part:N", scale=scale, legend=None),
         order=alt.Order("place:Q"),
         tooltip=[
             alt.Tooltip("bar:N", format="", title="flows"),
@@ -43,13 +48,14 @@ def shares(runs: Sequence[tuple[str, Slow]]) -> Spec:
             tip("time", "duration", "mean time"),
         ],
     )  # fmt: skip
-    rows = [row | {"place": there.index(row["part"])} for row in rows]
-    return spec_of([bars.mark_bar(height=ROW_HEIGHT - 8)], TWO_LINES * len(names), rows=rows)
+    rows = [row | {"place": list(there).index(row["part"])} for row in rows]
+    lines = 3 if len(runs) > 1 else 2
+    return spec_of([bars.mark_bar(height=ROW_HEIGHT - 8)], (LINE_HEIGHT * lines + 6) * len(names), rows=rows)
 
 
 def _name(label: str, group: Group, total: float) -> str:
     words = f"{group.size}, {group.set}: {duration(total)}"
-    return f"{label}: {words}" if label else words
+    return f"{label}, {words}" if label else words
 
 
 def waterfall(first: str, other: str, before_ps: float, differences: Mapping[str, float]) -> Spec:
@@ -69,14 +75,14 @@ def waterfall(first: str, other: str, before_ps: float, differences: Mapping[str
         at += change
     rows.append(_bar(other, 0.0, at, "total", at))
     names = [row["bar"] for row in rows]
-    colours = alt.Scale(
+    kinds = alt.Scale(
         domain=["total", "more", "less"], range=["var(--run-0)", "var(--run-1)", "var(--run-2)"]
     )
     bars = chart_of("rows").encode(
         x=alt.X("from:Q", title="mean completion time", axis=alt.Axis(format="", formatType="duration", tickCount=6)),
         x2="until:Q",
         y=alt.Y("bar:N", sort=names, title=None, axis=alt.Axis(labelLimit=330, domain=False, ticks=False)),
-        color=alt.Color("kind:N", scale=colours, legend=None),
+        color=alt.Color("kind:N", scale=kinds, legend=None),
         tooltip=[alt.Tooltip("bar:N", format="", title=""), tip("change", "duration", "time")],
     )  # fmt: skip
     return spec_of([bars.mark_bar(height=ROW_HEIGHT - 8)], ROW_HEIGHT * len(names), rows=rows)

@@ -9,7 +9,6 @@ from flowyard.commands import options
 from flowyard.errors import UserError
 from flowyard.results import Result
 from flowyard.terminal.exits import COMPLETE
-from flowyard.text import size
 from flowyard.why import capture, port_of, slowest, why
 from flowyard.why.span import span
 
@@ -46,14 +45,9 @@ def _flow(run: Result, arguments: argparse.Namespace) -> str | bytes:
     flow = arguments.flows[0] if arguments.flows else slowest(run)
     answer = why(run, flow, whose=True)
     if arguments.output.suffix == ".html":
-        return flow_page(answer, name_of(run, arguments.folder), said(run, flow))
+        tag = run.flows.to_polars().filter(id=flow)["tag"].item()
+        return flow_page(answer, name_of(run, arguments.folder), tag)
     return _picture(ladder_chart(answer) if arguments.ladder else flow_chart(answer), arguments.output)
-
-
-def said(run: Result, flow: int) -> str:
-    """A sentence on a flow: its ends and size."""
-    row = run.flows.to_polars().filter(id=flow).row(0, named=True)
-    return f"From host {row['src']} to host {row['dst']}, {size(row['size_bytes'])}, of {row['tag']}."
 
 
 def _port(run: Result, arguments: argparse.Namespace) -> str | bytes:

@@ -8,6 +8,7 @@ from flowyard.report import charts, frame
 from flowyard.report.charts.flow import flow_chart
 from flowyard.report.charts.ladder import PACKETS, ladder_chart
 from flowyard.report.charts.port import port_chart
+from flowyard.text import size
 from flowyard.why import Answer, Port
 from flowyard.why.path import MEANINGS
 from flowyard.why.show import waits, whose
@@ -50,13 +51,13 @@ class Grid:
     rows: Sequence[Sequence[Any]]
 
 
-def flow_page(answer: Answer, name: str, said: str) -> str:
+def flow_page(answer: Answer, name: str, tag: str) -> str:
     """The page of a flow as HTML.
 
     Args:
         answer: Its completion time, divided.
         name: The name of its run.
-        said: A sentence on the flow: its ends and size.
+        tag: The traffic entry of the flow.
     """
     figures = [
         Figure("flow", "Packets over time", "and window, rate, RTT and queues below", flow_chart(answer)),
@@ -71,7 +72,8 @@ def flow_page(answer: Answer, name: str, said: str) -> str:
             figures.append(Figure(f"port-{number}", title, "by flow, while the flow was active", spec))
     slowdown = answer.fct_ps / answer.ideal_fct_ps
     story = (
-        f"{said} It took {answer.fct_ps / US:,.3f} µs, {slowdown:,.2f} times the {answer.ideal_fct_ps / US:,.3f} µs of "
+        f"From {answer.ends[0]} to {answer.ends[1]}, {size(answer.size_bytes)}, of {tag}. "
+        f"It took {answer.fct_ps / US:,.3f} µs, {slowdown:,.2f} times the {answer.ideal_fct_ps / US:,.3f} µs of "
         "the flow alone in the network."
     )
     return _render(f"Flow {answer.flow} of {name}", story, figures, _tables(answer))

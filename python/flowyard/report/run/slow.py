@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flowyard.report import charts
-from flowyard.report.charts.slow import shares, waterfall
+from flowyard.report.charts.slow import colours, shares, waterfall
 from flowyard.report.section import Section
 from flowyard.results import Result, open_run
 from flowyard.text import duration
@@ -69,11 +69,13 @@ def section(runs: Sequence[Explained]) -> Section | None:
     if not runs:
         return None
     compared = _compared(runs)
-    specs = {"slow-shares": shares([(run.label, run.slow) for run in runs])}
+    labelled = [(run.label, run.slow) for run in runs]
+    specs = {"slow-shares": shares(labelled)}
     if compared:
         specs["slow-waterfall"] = compared.spec
     data: dict[str, Any] = {
         "slow_runs": [_tables(run) for run in runs],
+        "slow_colours": colours(labelled),
         "slow_compared": compared,
     }
     return Section("slow", (("slow", "Why slow"),), data, specs)
