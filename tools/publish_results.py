@@ -251,7 +251,8 @@ def _of_the_register() -> list[str]:
         "",
         "- *Pass, arithmetic*: true by construction, whatever the simulator does; counted separately.",
         "- *Fail, predicted*: the paper contradicts itself, so that the claim cannot hold as stated.",
-        "- *Fail, not reproducible*: a calculation shows that the paper's number cannot be obtained.",
+        "- *Fail, not reproducible*: a calculation shows that the paper's number cannot be obtained under the reading that "
+        "counts; other readings have verdicts of their own.",
         "- *Fail, open*: neither; the cause below is the best explanation so far.",
         "- *Ours*: expectations that no paper states; not among the claims.",
     ]

@@ -182,10 +182,13 @@ impl Asked {
 
         // Bytes that each host has to send: for flows that the run waits for, and in the background.
         let mut payload = [vec![0.0; rates.len()], vec![0.0; rates.len()]];
+        let (mut bytes, mut packets) = (0.0, 0.0);
         let window = &traffic.window;
         let background = |entry: u32| setup.carriers[entry as usize].background || window.ends();
         let mut received = vec![0.0; rates.len()];
         for flow in started() {
+            bytes += flow.size as f64;
+            packets += packets_of(flow, setup);
             payload[usize::from(background(flow.entry))][flow.src.index()] += flow.size as f64;
             if !background(flow.entry) {
                 received[flow.dst.index()] += flow.size as f64;
@@ -199,6 +202,8 @@ impl Asked {
             let flows =
                 traffic.chains.flows_max(chain).map_or(f64::INFINITY, |most| most as f64).min(possible);
             drawn += flows;
+            bytes += flows * mean;
+            packets += flows * (mean / payload_of(entry, setup)).ceil();
             payload[usize::from(background(entry))][host] += flows * mean;
         }
 
@@ -216,7 +221,8 @@ impl Asked {
         let payload: f64 = rates.iter().zip(payload[0].iter().zip(&payload[1])).map(capped).sum();
 
         let shape = Shape::of(scenario, setup);
-        let packets = payload / shape.payload;
+        // Of what is sent until then.
+        let packets = if bytes > 0.0 { packets * payload / bytes } else { 0.0 };
         let flows = traffic.flows.len() as u64 + (drawn.min(FLOWS_MAX as f64)) as u64;
         let live = active_flows(started(), &rates, end) + drawn.min(traffic.chains.len() as f64) as u64;
         let mean_packets = (packets / (flows.max(1) as f64)).ceil();
@@ -243,7 +249,7 @@ impl Asked {
 }
 
 /// When the last measured flow ends, where the run does not wait for others: no sooner than the window, each flow with its
-/// share of its host's link, as processor sharing leaves it at that load.
+/// share of the links of its hosts at that load, of which headers and answers are a part.
 fn end_of_window(setup: &Setup) -> Option<Time> {
     let Setup { fabric, traffic, .. } = setup;
     if !traffic.window.ends() {
@@ -251,13 +257,48 @@ fn end_of_window(setup: &Setup) -> Option<Time> {
     }
     let rates = host_rates(fabric);
     let loads = traffic.entries.iter().filter_map(|entry| entry.offered_load);
-    let left = 1.0 - loads.sum::<f64>().min(LOAD_MOST);
-    let ends = traffic.flows[..traffic.timed]
+    let flows = &traffic.flows[..traffic.timed];
+    let bytes: f64 = flows.iter().map(|flow| flow.size as f64).sum();
+    let on_wire: f64 = flows.iter().map(|flow| bytes_on_wire(flow, setup)).sum();
+    let stretch = stretch(loads.sum::<f64>() * on_wire / bytes.max(1.0));
+    let ends = flows
         .iter()
         .filter(|flow| traffic.window.has(flow.start))
-        .map(|flow| flow.start.seconds() + 8.0 * flow.size as f64 / rates[flow.src.index()] / left);
+        .map(|flow| flow.start.seconds() + 8.0 * flow.size as f64 / rates[flow.src.index()] * stretch);
     let last = ends.fold(traffic.window.until.seconds(), f64::max);
     Some(Time((last * SECOND as f64) as u64))
+}
+
+/// How many times as long flows take as alone, if they share the links of their source and of their destination.
+///
+/// By processor sharing, N others are at a link of load r with probability (1 - r) r^N; of two such links the one with more
+/// others counts, and the mean of the greater number is 2 r / (1 - r) - r^2 / (1 - r^2).
+fn stretch(load: f64) -> f64 {
+    let load = load.min(LOAD_MOST);
+    1.0 + 2.0 * load / (1.0 - load) - load * load / (1.0 - load * load)
+}
+
+/// Payload of a full packet of an entry's transport.
+fn payload_of(entry: u32, setup: &Setup) -> f64 {
+    let profile = &setup.profiles[usize::from(setup.carriers[entry as usize].transport)];
+    profile.framing.map_or(profile.full_packet / 2, |framing| framing.payload).max(1) as f64
+}
+
+/// Data packets of a flow.
+fn packets_of(flow: &Flow, setup: &Setup) -> f64 {
+    (flow.size as f64 / payload_of(flow.entry, setup)).ceil()
+}
+
+/// A flow's packets and their answers, which other flows have in the same direction.
+fn bytes_on_wire(flow: &Flow, setup: &Setup) -> f64 {
+    let profile = &setup.profiles[usize::from(setup.carriers[flow.entry as usize].transport)];
+    let packets = packets_of(flow, setup);
+    let data = match profile.framing {
+        Some(framing) if framing.pad_last => packets * profile.full_packet as f64,
+        Some(framing) => flow.size as f64 + packets * framing.header as f64,
+        None => packets * profile.full_packet as f64,
+    };
+    data + packets * profile.answers_per_packet * profile.answer_bytes as f64
 }
 
 /// The part of a run that ends then in which samples are taken.
@@ -332,7 +373,6 @@ fn host_rates(fabric: &Fabric) -> Vec<f64> {
 
 /// Average packets over the entries.
 struct Shape {
-    payload: f64,
     full_packet: f64,
     answers: f64,
     /// Memory of a flow's connections.
@@ -348,10 +388,6 @@ struct Shape {
 impl Shape {
     fn of(scenario: &Scenario, setup: &Setup) -> Shape {
         let profiles = setup.carriers.iter().map(|carrier| &setup.profiles[carrier.transport as usize]);
-        let payload = |profile: &Profile| match profile.framing {
-            Some(framing) => framing.payload,
-            None => profile.full_packet / 2,
-        };
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let connections =
             |profile: &Profile| (1 + profile.subflows) * (CONN_BYTES + profile.connection_bytes);
@@ -359,7 +395,6 @@ impl Shape {
         let windows: Option<Vec<f64>> =
             profiles.clone().map(|profile| profile.in_flight_max.map(|most| most as f64)).collect();
         Shape {
-            payload: mean(profiles.clone().map(|profile| payload(profile) as f64).collect()).max(1.0),
             full_packet: full_packet as f64,
             answers: mean(profiles.clone().map(|profile| profile.answers_per_packet).collect()),
             connection_bytes: mean(profiles.map(|profile| connections(profile) as f64).collect()),
