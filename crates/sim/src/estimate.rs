@@ -202,8 +202,9 @@ impl Asked {
             let flows =
                 traffic.chains.flows_max(chain).map_or(f64::INFINITY, |most| most as f64).min(possible);
             drawn += flows;
-            bytes += flows * mean;
-            packets += flows * (mean / payload_of(entry, setup)).ceil();
+            let counted = flows.min(FLOWS_MAX as f64);
+            bytes += counted * mean;
+            packets += counted * (mean / payload_of(entry, setup)).ceil();
             payload[usize::from(background(entry))][host] += flows * mean;
         }
 
@@ -278,10 +279,10 @@ fn stretch(load: f64) -> f64 {
     1.0 + 2.0 * load / (1.0 - load) - load * load / (1.0 - load * load)
 }
 
-/// Payload of a full packet of an entry's transport.
+/// Payload of a full packet of an entry's transport; where lengths are drawn, of one of the mean length.
 fn payload_of(entry: u32, setup: &Setup) -> f64 {
     let profile = &setup.profiles[usize::from(setup.carriers[entry as usize].transport)];
-    profile.framing.map_or(profile.full_packet / 2, |framing| framing.payload).max(1) as f64
+    profile.framing.map_or(profile.packet_mean, |framing| framing.payload).max(1) as f64
 }
 
 /// Data packets of a flow.
@@ -296,7 +297,7 @@ fn bytes_on_wire(flow: &Flow, setup: &Setup) -> f64 {
     let data = match profile.framing {
         Some(framing) if framing.pad_last => packets * profile.full_packet as f64,
         Some(framing) => flow.size as f64 + packets * framing.header as f64,
-        None => packets * profile.full_packet as f64,
+        None => packets * profile.packet_mean as f64,
     };
     data + packets * profile.answers_per_packet * profile.answer_bytes as f64
 }

@@ -141,18 +141,25 @@ def _pieces(listed: str) -> list[str]:
 def _value(piece: str) -> Any:
     """A value as JSON, a table or list as TOML, otherwise a text."""
     import json
-    import tomllib
 
     try:
         return json.loads(piece)
     except ValueError:
         if not piece.startswith(("{", "[", '"')):
             return piece
+    return _in_toml(piece, f"{piece!r} is neither JSON nor a value of TOML")
+
+
+def _in_toml(value: str, refusal: str) -> Any:
+    """A value as scenario files write it in a line."""
+    import tomllib
+
+    # RecursionError: thousands of brackets.
     try:
-        (value,) = tomllib.loads(f"value = {piece}").values()
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{piece!r} is neither JSON nor a value of TOML") from None
-    return value
+        (found,) = tomllib.loads(f"value = {value}").values()
+    except (ValueError, RecursionError):
+        raise argparse.ArgumentTypeError(refusal) from None
+    return found
 
 
 def naming(option: Any, find: Callable[[], Iterable[str]]) -> None:
@@ -198,8 +205,6 @@ def _override(text: str) -> tuple[str, str]:
         try:
             reading.parse_json(value, reading.shown(text))
         except UserError as error:
-            raise argparse.ArgumentTypeError(
-                f"{error}; tables and lists are written in JSON here, as in "
-                """--set 'run={"seed": 2}'"""
-            ) from None
+            instead = """tables and lists are written in JSON or TOML here, as in --set 'run={seed = 2}'"""
+            _in_toml(value.strip(), f"{error}; {instead}")
     return key.strip(), value.strip()

@@ -26,7 +26,11 @@ TERMS = {
     "completed": Term("completed", "Share of those flows that are complete.", ("flows", "completed")),
     "fct": Term("FCT", "", ("flows", "fct_ps")),
     "ideal": Term("ideal FCT", "", ("flows", "ideal_fct_ps")),
-    "slowdown": Term("slowdown", "1 is a flow alone in the network.", ("flows", "slowdown")),
+    "slowdown": Term(
+        "slowdown",
+        "FCT over the ideal FCT; 1: the packets of the flow back to back through an empty network.",
+        ("flows", "slowdown"),
+    ),
     "percentile": Term(
         "p50, p95, p99, p99.9",
         "Percentiles over the completed flows, interpolated linearly between order statistics (type 7, the default of "

@@ -25,7 +25,7 @@ METRIC: Definitions = {
         ("completed_fraction", "0 to 1", "Share of the measured flows that completed."),
         ("fct_mean_ps", "ps", "Mean completion time of the measured flows that completed."),
         *((f"fct_{p}_ps", "ps", f"Time within which {_SHARES[p]} of those flows completed.") for p in PERCENTILES),
-        ("slowdown_mean", "", "Mean of FCT over that of the flow alone in the network."),
+        ("slowdown_mean", "", "Mean of FCT over the ideal FCT."),
         *((f"slowdown_{p}", "", f"{_SHARES[p].capitalize()} {_AT_MOST}") for p in PERCENTILES),
         ("application_throughput", "0 to 1", "Share of the measured flows with a deadline that met it."),
         ("lateness_p50_ps", "ps", "By how much flows missed their deadline that completed after it: median."),

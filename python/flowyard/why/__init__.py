@@ -48,7 +48,7 @@ class Answer(Displayed):
         size_bytes: Its size.
         start_ps: When it started.
         fct_ps: Its completion time; the parts add up to it.
-        ideal_fct_ps: That of the flow alone in the network.
+        ideal_fct_ps: The least that its packets take in an empty network.
         parts: The parts in the order of time.
         packets: All packets of the flow, in the order in which they were made.
         losses: Its packets that were dropped or trimmed, and how its sender noticed.

@@ -60,8 +60,8 @@ def tell(answer: "Answer") -> None:
         "\u00a0", " "
     )
     title = (
-        f"{name}: {answer.fct_ps / US:,.3f} us, {slowdown:,.2f} x the {answer.ideal_fct_ps / US:,.3f} us of the flow "
-        "alone"
+        f"{name}: {answer.fct_ps / US:,.3f} us, {slowdown:,.2f} x the ideal of "
+        f"{answer.ideal_fct_ps / US:,.3f} us"
     )
     parts = [
         [name, f"{time / US:,.3f}", f"{time / answer.fct_ps:.1%}"] for name, time in answer.totals.items()

@@ -34,7 +34,8 @@ const STUDENT: f64 = 2.093_024_054_408_263;
 const TAIL: f64 = 0.025;
 
 /// The ends of a 95 % confidence interval, in the unit of the observations. Without `high` there is no upper bound: too few
-/// observations lie above the percentile. Without both there is no interval: too few observations, or too short a window.
+/// observations lie above the percentile. Without `low` there is no lower one: of a mean that few huge observations make.
+/// Without both there is no interval: too few observations, or too short a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interval {
     pub low: Option<f64>,
@@ -69,15 +70,18 @@ pub fn intervals(values: &[f64], shares: &[f64]) -> (Interval, Vec<Interval>) {
         of_percentile(&ordered, share, factor)
     });
     let percentiles = percentiles.collect();
-    (of_mean(mean(values), &means), percentiles)
+    (of_mean(mean(values), &means, ordered[0]), percentiles)
 }
 
-/// The interval of a mean from the means of its batches.
-fn of_mean(mean: f64, batches: &[f64]) -> Interval {
+/// The interval of a mean from the means of its batches. An end below the smallest observation is none: of a few huge
+/// observations the batches say how large the mean may be, and not how small.
+fn of_mean(mean: f64, batches: &[f64], smallest: f64) -> Interval {
     let spread = libm::sqrt(variance(batches));
     let beta = skewness(batches) / (6.0 * libm::sqrt(batches.len() as f64));
+    let low = mean - spread * skewed(STUDENT, beta);
+    let rounding = 1e-12 * smallest.abs();
     Interval {
-        low: Some(mean - spread * skewed(STUDENT, beta)),
+        low: (low >= smallest - rounding).then_some(low),
         high: Some(mean - spread * skewed(-STUDENT, beta)),
     }
 }
@@ -170,6 +174,16 @@ mod tests {
         // Of 40 observations, the largest is below the 99th percentile with probability 0.67: no upper bound.
         assert_eq!(percentiles[1].high, None);
         assert_eq!(intervals(&values[..39], &[0.5]), (Interval::default(), vec![Interval::default()]));
+    }
+
+    /// Of 400 observations 399 are 1 and one is 10,000: the mean is 26, and no mean of such observations is below 1.
+    #[test]
+    fn a_mean_of_few_huge_observations_has_no_lower_end() {
+        let mut values = vec![1.0; 400];
+        values[137] = 10_000.0;
+        let (mean, _) = intervals(&values, &[]);
+        assert_eq!(mean.low, None);
+        assert!(mean.high.unwrap() > 26.0, "{mean:?}");
     }
 
     /// Equal observations in batches of 2 and 3: rounding is no trend.

@@ -68,7 +68,7 @@ pub fn read_with_fabric(
     prototypes: &Prototypes,
     admit: &Admit,
 ) -> Result<(Scenario, Fabric), Problems> {
-    let mut document = text::parse(text, format)?;
+    let mut document = as_scenario(text::parse(text, format)?);
     let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
     let (wrong, names_hosts) = walk::walk_noting_hosts(&schema::SCHEMA, &mut document);
     problems.extend(wrong);
@@ -89,6 +89,15 @@ pub fn read_with_fabric(
     Ok((typed("", &document)?, fabric))
 }
 
+/// The scenario that the run.json of a run contains, if the document is one; otherwise the document.
+fn as_scenario(mut document: Value) -> Value {
+    let of_a_run = ["engine", "digest", "status"].iter().all(|key| document.get(key).is_some());
+    match document.get_mut("scenario") {
+        Some(scenario) if of_a_run && scenario.is_object() => scenario.take(),
+        _ => document,
+    }
+}
+
 /// Reads the topology of a scenario, which may lack the rest or have mistakes there; with its network, which the check
 /// has built.
 pub fn read_network(
@@ -97,7 +106,7 @@ pub fn read_network(
     overrides: &[(String, String)],
     admit: &Admit,
 ) -> Result<(Topology, Fabric), Problems> {
-    let mut document = text::parse(text, format)?;
+    let mut document = as_scenario(text::parse(text, format)?);
     let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
     // The walk must not give up before the topology because of problems elsewhere.
     if let Some(members) = document.as_object_mut() {

@@ -15,6 +15,9 @@ use crate::problem::{Problem, Problems, join, list, steps};
 /// So many items of a list are named.
 const SHOWN: usize = 50;
 
+/// More brackets and dots than a value in a line has.
+const NESTED_MOST: usize = 1000;
+
 /// Deeper than any key of a scenario.
 const DEEPEST: usize = 32;
 
@@ -92,7 +95,9 @@ fn set(root: &Value, document: &mut Value, key: &str, value: &str) -> Result<(),
 /// A table or list as scenario files write it in a line: `{ tcp = { congestion = "dctcp" } }`.
 fn inline_toml(value: &str) -> Option<Value> {
     let value = value.trim();
-    if !value.starts_with(['{', '[']) || value.contains(['\n', '\r']) {
+    // The parser of TOML goes as deep as brackets and dotted keys do.
+    let is_deep = value.matches(['{', '[', '.']).count() > NESTED_MOST;
+    if !value.starts_with(['{', '[']) || value.contains(['\n', '\r']) || is_deep {
         return None;
     }
     match parse(&format!("value = {value}"), Format::Toml) {

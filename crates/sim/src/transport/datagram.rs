@@ -61,6 +61,7 @@ impl Settings for Datagram {
             _ => Profile {
                 framing: None,
                 packet_max: LENGTH_MAX,
+                packet_mean: self.lengths.mean() as u64,
                 ecn_capable: self.ecn_capable,
                 ..of(USUAL_LENGTH)
             },

@@ -19,6 +19,8 @@ pub struct Profile {
     pub full_packet: u64,
     /// Bytes on the wire that no data packet exceeds: ports that may not drop keep room for it.
     pub packet_max: u64,
+    /// Mean bytes on the wire of a data packet of a long flow. For estimates.
+    pub packet_mean: u64,
     /// Bytes of a packet on the wire that answers data; 0: nothing answers.
     pub answer_bytes: u64,
     /// Packets without payload for each data packet. For estimates.
@@ -66,6 +68,7 @@ impl Profile {
             framing: Some(Framing { payload, header, pad_last: false }),
             full_packet: payload + header,
             packet_max: payload + header,
+            packet_mean: payload + header,
             answer_bytes: 0,
             answers_per_packet: 1.0,
             link_bytes: 0,

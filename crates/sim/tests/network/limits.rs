@@ -83,7 +83,7 @@ fn work_that_was_not_foreseen_ends_the_run() {
     assert_eq!((limited.status(), limited.0.summary.limit), (Status::Limit, Some(Limit::Work)));
 }
 
-/// Packet-hops are known in advance where nothing is lost or repeated.
+/// Packet-hops are known in advance within a factor of 1.5 for most, where little is lost or repeated.
 #[test]
 fn work_is_estimated_well() {
     for (name, text) in common::goldens() {
@@ -92,7 +92,7 @@ fn work_is_estimated_well() {
         let (expected, found) =
             (run.0.summary.estimate.packet_hops as f64, run.counters().packet_hops as f64);
         let ratio = expected / found;
-        assert!((0.2..5.0).contains(&ratio), "{name}: {expected} expected, {found} found");
+        assert!((0.25..2.5).contains(&ratio), "{name}: {expected} expected, {found} found");
     }
 }
 

@@ -73,8 +73,8 @@ def flow_page(answer: Answer, name: str, tag: str) -> str:
     slowdown = answer.fct_ps / answer.ideal_fct_ps
     story = (
         f"From {answer.ends[0]} to {answer.ends[1]}, {size(answer.size_bytes)}, of {tag}. "
-        f"It took {answer.fct_ps / US:,.3f} µs, {slowdown:,.2f} times the {answer.ideal_fct_ps / US:,.3f} µs of "
-        "the flow alone in the network."
+        f"It took {answer.fct_ps / US:,.3f} µs, {slowdown:,.2f} times the ideal of "
+        f"{answer.ideal_fct_ps / US:,.3f} µs."
     )
     return _render(f"Flow {answer.flow} of {name}", story, figures, _tables(answer))
 

@@ -110,6 +110,16 @@ def _delayed(transport: Settings, queue: Settings, routing: Settings) -> str:
     return f"every {every} packets, or after {transport.get('delayed_ack_timeout', text.NONE)}"
 
 
+def _least_rate(transport: Settings, queue: Settings, routing: Settings) -> str:
+    del queue, routing
+    if "min_rate" in transport:
+        return inline(transport["min_rate"])
+    congestion = transport.get("congestion")
+    controls = congestion.values() if isinstance(congestion, Mapping) else ()
+    derived = any(isinstance(control, Mapping) and "min_rate" in control for control in controls)
+    return "rate of the port / 1000" if derived else text.NONE
+
+
 def _buffer(transport: Settings, queue: Settings, routing: Settings) -> str:
     del transport, routing
     # What flow control holds back is at least what a port may queue.
@@ -145,6 +155,10 @@ SETTINGS: dict[str, tuple[str, Callable[[Settings, Settings, Settings], str]]] =
     "minimum RTO": (
         "Shortest retransmission timeout: a loss that nothing else repairs costs it.",
         _first("rto_min", "rto", "timeout"),
+    ),
+    "minimum rate": (
+        "Rate at which a control leaves the flows of a crowd: those that last longer climb from there.",
+        _least_rate,
     ),
     "acknowledgements": ("Delayed ones slow the growth of windows.", _delayed),
 }

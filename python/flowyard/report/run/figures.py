@@ -63,7 +63,7 @@ def figures(runs: Sequence[Run], curves: Sequence[charts.Labelled] | None = None
         ),
         Figure(
             "slowdown", "slowdown", "Slowdown",
-            "Share of all flows that are complete with at most this slowdown; 1 is a flow alone in the network.",
+            "Share of all flows that are complete with at most this slowdown; 1 is the ideal.",
             charts.slowdown_distribution(curves), no_slowdown,
         ),
         *by_size,
