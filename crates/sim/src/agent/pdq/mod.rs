@@ -19,13 +19,15 @@
 //! - "Not sending": a flow whose last reply had no rate, new or paused. While such a flow may begin,
 //!   dampening keeps others from beginning.
 
+mod entry;
 mod list;
 mod order;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::list::{Entry, List};
+use self::entry::Entry;
+use self::list::List;
 pub use self::order::Order;
 use super::interval::{self, Intervals};
 use super::{Build, Settings, kind};

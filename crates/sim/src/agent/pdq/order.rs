@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PdqPort;
-use super::list::Entry;
+use super::entry::Entry;
 use crate::ids::FlowId;
 use crate::units::{Rate, Time};
 

@@ -12,6 +12,7 @@ pub mod matrix;
 pub mod max_min;
 mod parts;
 pub mod paths;
+mod rows;
 pub mod sinkhorn;
 
 /// Bytes that a list has taken.

@@ -5,7 +5,7 @@
 //! lines. Only if they do not, or if several entries have gone, a walk goes through the whole part.
 
 use super::bytes;
-use super::matrix::Row;
+use super::rows::Row;
 
 /// Rows and columns: of a part, those that entries connect, each in order.
 #[derive(Clone, Debug, Default)]
