@@ -1,6 +1,7 @@
 //! Needless timeouts and retransmissions, and what takes them back, by hand on a fake network: F-RTO (RFC 5682) with and
 //! without SACK, echoed times (RFC 3522) and counted duplicates (RFC 3708).
 
+use super::congestion::bbr::Bbr;
 use super::selective_tests::{FLOW, numbers, round, sack, started, window};
 use super::*;
 use crate::engine::contract::fake::FakeHost;
@@ -170,6 +171,24 @@ fn timeouts_in_a_recovery() {
     assert_eq!(numbers(&round(&mut host, &mut model, &again[0])), [10, 11]);
     round(&mut host, &mut model, &packets[4]);
     assert_eq!(window(&host, &model), 5);
+}
+
+/// Two timeouts of a segment in a recovery under BBR, which has no threshold: the original 0 shows that neither was needed.
+/// The window that returns is one that it had: ten segments at the start, and one more for each of the three SACKed.
+#[test]
+fn needless_timeouts_in_a_recovery_of_bbr() {
+    let config = Tcp { congestion: Some(Bbr::default().into()), ..f_rto(true) };
+    let (mut host, mut model, packets) = started(10, 100_000, config);
+    host.now = Time::from_us(10_000);
+    for number in [1, 2, 3] {
+        round(&mut host, &mut model, &packets[number]);
+    }
+    for _ in 0..2 {
+        host.times_out(&mut model, FLOW);
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 1)), [0]);
+    }
+    round(&mut host, &mut model, &packets[0]);
+    assert!((4..=13).contains(&window(&host, &model)), "{}", window(&host, &model));
 }
 
 /// After a needless timeout the slow start is not that after a timeout: an acknowledgement of two segments grows the window by
