@@ -200,3 +200,26 @@ impl Extensions {
         self.blocks.report(most, cx.record())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::contract::packet::{Packet, flag};
+    use crate::transport::tcp::Tcp;
+    use crate::transport::tcp::selective_tests::{sack, started};
+
+    /// Two quick acknowledgements at the start, and two from a marked segment on (Linux: `tcp_ecn_check_ce`), though the echo
+    /// goes on with all later ones until the sender's CWR (RFC 3168, 6.1.3). Every second segment is acknowledged besides.
+    #[test]
+    fn a_mark_is_acknowledged_at_once_and_its_echo_is_not() {
+        let config = Tcp { ecn: true, quick_acks: Some(2), delayed_ack: 2, ..sack() };
+        let (mut host, mut model, packets) = started(8, 100_000, config);
+        let answers: Vec<usize> = (0..8)
+            .map(|at| {
+                let ce = if at == 4 { flag::CE } else { 0 };
+                let packet = Packet { flags: packets[at].flags | ce, ..packets[at] };
+                host.receives(&mut model, &packet).len()
+            })
+            .collect();
+        assert_eq!(answers, [1, 1, 0, 1, 1, 1, 0, 1]);
+    }
+}

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 
 use super::congestion::bbr::Bbr;
+use super::slow_start::SlowStart;
 use super::*;
 use crate::derived::Derived;
 use crate::engine::contract::fake::FakeHost;
@@ -214,6 +215,62 @@ fn marks_in_proportion() {
         let marked = Packet { flags: packets[0].flags | flag::CE, ..packets[0] };
         assert_eq!(round(&mut host, &mut model, &marked).len(), sent);
     }
+}
+
+/// Packets arrive a round trip of so many ms after they were sent, no two within a millisecond: what is sent by them.
+fn flight(host: &mut FakeHost, model: &mut Model, packets: &[Packet], ms: u64) -> Vec<Packet> {
+    let arrive = |packet: &Packet| {
+        host.now = (host.now + Time::from_us(1_000)).max(packet.created_at + Time::from_us(1_000 * ms));
+        round(host, model, packet)
+    };
+    packets.iter().flat_map(arrive).collect()
+}
+
+/// HyStart ends the slow start after a timeout, too (Linux: `bictcp_hystart_reset`). Of sixty segments twelve are acknowledged
+/// 1 ms apart, for over half of the round trip of 20 ms: the window of 71 is the threshold. All others are lost, 71 in flight, so that the
+/// threshold is 35. From one segment it doubles to 16 at 20 ms; at 30 ms the ninth sample ends slow start at 24, where it would be 32.
+#[test]
+fn slow_start_after_a_timeout_is_watched() {
+    let config = Tcp { slow_start: Some(SlowStart::Hystart), ..sack() };
+    let (mut host, mut model, packets) = started(60, 1_000_000, config);
+    flight(&mut host, &mut model, &packets[..12], 20);
+    assert_eq!(window(&host, &model), 71);
+    host.times_out(&mut model, FLOW);
+    let mut sent = host.sends(&mut model, FLOW, 99);
+    for expected in [1, 2, 4, 8] {
+        assert_eq!((sent.len(), window(&host, &model)), (expected, expected as u64));
+        sent = flight(&mut host, &mut model, &sent, 20);
+    }
+    assert_eq!(sent.len(), 16);
+    flight(&mut host, &mut model, &sent, 30);
+    assert_eq!(window(&host, &model), 24);
+}
+
+/// A retransmission gives BBR no round trip (Karn): the original 0, which 1 to 3 have overtaken, arrives 10 us after it went again.
+/// With a round trip of 10 us the path would hold less than a segment, and Startup would stop at four; it goes on to
+/// more than twice the first window.
+#[test]
+fn the_round_trip_of_a_retransmission_is_none() {
+    let config = Tcp { congestion: Some(Bbr::default().into()), ..sack() };
+    let (mut host, mut model, packets) = started(10, 1_000_000, config);
+    let mut later = flight(&mut host, &mut model, &packets[1..4], 10);
+    while later.iter().all(|packet| packet.header.number != 0) {
+        host.expires(&mut model);
+        later.extend(host.sends(&mut model, FLOW, 99));
+    }
+    host.now = host.now + Time::from_us(10);
+    later.extend(round(&mut host, &mut model, &packets[0]));
+    later.retain(|packet| packet.header.number != 0);
+    let mut next: VecDeque<Packet> = packets[4..].iter().copied().chain(later).collect();
+    for _ in 0..40 {
+        let Some(packet) = next.pop_front() else {
+            host.expires(&mut model);
+            next.extend(host.sends(&mut model, FLOW, 99));
+            continue;
+        };
+        next.extend(flight(&mut host, &mut model, &[packet], 10));
+    }
+    assert!(window(&host, &model) > 20, "{}", window(&host, &model));
 }
 
 /// RTO of RFC 6298 and of Linux: a round trip of 10 ms gives 10 + 4 * 5 ms. With rto_min = 50 ms that is 50 ms, or 10 and

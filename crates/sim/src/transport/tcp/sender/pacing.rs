@@ -159,13 +159,16 @@ mod tests {
     /// By hand. In slow start the acknowledgements make 21 and 22 segments, two of which go by each, 50 us and 2,100 / 44 =
     /// 47.73 us apart: 200 %. The first one was due long ago, which shortens the gap behind it by a half: 2,100, 2,125, 2,172.73
     /// and 2,220.45. In congestion avoidance one goes by each, at 120 % of 20.05 and 20.1 segments: 87.28 and 87.07 us apart.
-    /// The first shortens the gap by 43.64 us: 2,100 and 2,143.43. Without pacing they go with the acknowledgements.
+    /// The first shortens the gap by 43.64 us: 2,100 and 2,143.43. Without pacing they go with the acknowledgements. From half
+    /// of the threshold on slow start is paced at 120 %, too (Linux: `tcp_update_pacing_rate`): gaps of 83.33 us, of which the first
+    /// is halved, and with 22 segments of 79.55 us, from 2,058.33 on.
     #[test]
     fn the_window_in_a_round_trip() {
         let slow_start = [2_100.0, 2_125.0, 2_172.73, 2_220.45];
         for (ssthresh, pacing, expected) in [
             (None, Paced::Internal, &slow_start[..]),
             (Some(20_000), Paced::Internal, &[2_100.0, 2_143.43]),
+            (Some(30_000), Paced::Internal, &[2_100.0, 2_137.88, 2_217.42, 2_296.97]),
             (None, Paced::None, &[2_100.0, 2_100.0, 2_126.0, 2_126.0]),
         ] {
             let found = times(ssthresh, pacing);

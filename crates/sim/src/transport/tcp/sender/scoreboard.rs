@@ -380,6 +380,19 @@ mod tests {
         delivered
     }
 
+    /// Segments that are in flight after all (RFC 5682, 2.1) are lost again by the same rule: of ten 5 to 7 are SACKed, so
+    /// that 0 to 4 are lost and two are in the pipe. Taken back, the five are in it, too, until they are looked at again.
+    #[test]
+    fn segments_in_flight_after_all_may_be_lost_again() {
+        let mut board = board(10);
+        sack(&mut board, &[(5, 8)]);
+        assert_eq!((board.lose_by_count(2_000, 3), board.pipe()), (5_000, 2_000));
+        board.unlose();
+        assert_eq!((board.pipe(), board.first_lost(), board.audit()), (7_000, None, None));
+        assert_eq!((board.lose_by_count(2_000, 3), board.pipe()), (5_000, 2_000));
+        assert_eq!((board.first_lost(), board.audit()), (Some(0), None));
+    }
+
     /// RFC 6675, section 2: a segment is lost with three SACKed behind it. Of ten segments 0 and 4 are missing: with 1 to 3
     /// SACKed 0 is lost, and 4 when 5 to 7 are. The pipe is what is neither lost nor SACKed.
     #[test]

@@ -317,8 +317,10 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::contract::packet::flag;
     use crate::transport::source::Messages;
     use crate::transport::tcp::receiver::Receiver;
+    use crate::transport::tcp::selective_tests::{FLOW, round, sack, started};
     use crate::transport::tcp::sender::forward::Forward;
     use crate::transport::tcp::{Preset, Repair};
 
@@ -371,5 +373,29 @@ mod tests {
         assert_eq!(forward(&sender), Some(format!("{:?}", Forward::default())));
         sender.reset(&Tcp::default().resolved());
         assert_eq!(forward(&sender), None);
+    }
+
+    /// A mark of segment 0 begins a reduction until the twenty in flight are acknowledged. The recovery of 5, which enters
+    /// it, makes it last until all is acknowledged that was sent before (RFC 6937: until the end of the recovery).
+    #[test]
+    fn a_recovery_goes_on_with_the_reduction_for_a_mark() {
+        let config = Tcp { ecn: true, repair: Some(Repair::Proportional), ..sack() };
+        let (mut host, mut model, packets) = started(20, 1_000_000, config);
+        let mut later = Vec::new();
+        for (number, packet) in packets.iter().enumerate().filter(|(number, _)| *number != 5) {
+            let ce = if number == 0 { flag::CE } else { 0 };
+            later.extend(round(&mut host, &mut model, &Packet { flags: packet.flags | ce, ..*packet }));
+        }
+        later.sort_by_key(|packet| packet.header.number);
+        assert_eq!((later[0].header.number, later[1].header.number), (5, 20));
+        round(&mut host, &mut model, &later[0]);
+        let sender = &model.senders.get(FLOW).0;
+        assert_eq!((sender.una, sender.recovering, sender.reduction.is_some()), (20, true, true));
+        let until = sender.recover;
+        for packet in &later[1..] {
+            round(&mut host, &mut model, packet);
+        }
+        let sender = &model.senders.get(FLOW).0;
+        assert!(sender.una_seq >= until && sender.reduction.is_none());
     }
 }

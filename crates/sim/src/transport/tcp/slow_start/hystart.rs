@@ -100,6 +100,15 @@ mod tests {
         assert_eq!(window.ssthresh, 20 * MSS);
     }
 
+    /// Sixteen segments are enough (Linux: `hystart_low_window`).
+    #[test]
+    fn a_train_of_the_least_window() {
+        let (mut hystart, mut window) = (Hystart::default(), window(16));
+        (0..30)
+            .for_each(|at| _ = hystart.on_ack(&ack(20_000 + 1_000 * at, 20_000, 1 + at, 100), &mut window));
+        assert_eq!(window.ssthresh, 16 * MSS);
+    }
+
     /// Gaps of 3 ms break the train, and a window below 16 segments is left alone.
     #[test]
     fn no_train_with_gaps_or_few_segments() {

@@ -171,6 +171,22 @@ mod tests {
         assert_eq!(full, [false, false, false, false, false, false, true]);
     }
 
+    /// The three rounds follow each other: after 240 and 245, below 1.25 times 200, 310 is growth once more, and the count begins
+    /// anew (draft, 4.3.2.2: `filled_pipe`).
+    #[test]
+    fn growth_begins_the_count_of_rounds_anew() {
+        let (mut path, config) = (Path::new(), Bbr::default());
+        let mut delivered = 0;
+        let full = [100, 200, 240, 245, 310, 312, 314, 316].map(|bytes| {
+            let sample = sample(delivered, bytes, false);
+            delivered += bytes;
+            path.take_rate(&sample, &config);
+            path.check_full(&sample, &config);
+            path.is_full
+        });
+        assert_eq!(full, [false, false, false, false, false, false, false, true]);
+    }
+
     /// A longer round trip counts only when the shorter one is older than the window.
     #[test]
     fn the_least_round_trip_of_a_window() {
