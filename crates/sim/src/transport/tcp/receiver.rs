@@ -207,8 +207,9 @@ mod tests {
     use crate::transport::tcp::Tcp;
     use crate::transport::tcp::selective_tests::{sack, started};
 
-    /// Two quick acknowledgements at the start, and two from a marked segment on (Linux: `tcp_ecn_check_ce`), though the echo
-    /// goes on with all later ones until the sender's CWR (RFC 3168, 6.1.3). Every second segment is acknowledged besides.
+    /// Two quick acknowledgements at the start, and two from a marked segment on (Linux: `tcp_ecn_check_ce`), though
+    /// the echo goes on with all later ones until the sender's CWR (RFC 3168, 6.1.3). Every second segment is
+    /// acknowledged besides.
     #[test]
     fn a_mark_is_acknowledged_at_once_and_its_echo_is_not() {
         let config = Tcp { ecn: true, quick_acks: Some(2), delayed_ack: 2, ..sack() };

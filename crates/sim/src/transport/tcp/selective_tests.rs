@@ -226,9 +226,10 @@ fn flight(host: &mut FakeHost, model: &mut Model, packets: &[Packet], ms: u64) -
     packets.iter().flat_map(arrive).collect()
 }
 
-/// HyStart ends the slow start after a timeout, too (Linux: `bictcp_hystart_reset`). Of sixty segments twelve are acknowledged
-/// 1 ms apart, for over half of the round trip of 20 ms: the window of 71 is the threshold. All others are lost, 71 in flight, so that the
-/// threshold is 35. From one segment it doubles to 16 at 20 ms; at 30 ms the ninth sample ends slow start at 24, where it would be 32.
+/// HyStart ends the slow start after a timeout, too (Linux: `bictcp_hystart_reset`). Of sixty segments twelve are
+/// acknowledged 1 ms apart, for over half of the round trip of 20 ms: the window of 71 is the threshold. All others are
+/// lost, 71 in flight, so that the threshold is 35. From one segment it doubles to 16 at 20 ms; at 30 ms the ninth
+/// sample ends slow start at 24, where it would be 32.
 #[test]
 fn slow_start_after_a_timeout_is_watched() {
     let config = Tcp { slow_start: Some(SlowStart::Hystart), ..sack() };
@@ -246,9 +247,9 @@ fn slow_start_after_a_timeout_is_watched() {
     assert_eq!(window(&host, &model), 24);
 }
 
-/// A retransmission gives BBR no round trip (Karn): the original 0, which 1 to 3 have overtaken, arrives 10 us after it went again.
-/// With a round trip of 10 us the path would hold less than a segment, and Startup would stop at four; it goes on to
-/// more than twice the first window.
+/// A retransmission gives BBR no round trip (Karn): the original 0, which 1 to 3 have overtaken, arrives 10 us after it
+/// went again. With a round trip of 10 us the path would hold less than a segment, and Startup would stop at four; it
+/// goes on to more than twice the first window.
 #[test]
 fn the_round_trip_of_a_retransmission_is_none() {
     let config = Tcp { congestion: Some(Bbr::default().into()), ..sack() };

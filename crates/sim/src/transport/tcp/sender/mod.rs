@@ -194,8 +194,8 @@ impl Sender {
         self.established
     }
 
-    /// The window as it will be after a recovery, during which it counts segments that have left the network, too. That of a
-    /// control that models the path is the same at any time, and has no threshold.
+    /// The window as it will be after a recovery, during which it counts segments that have left the network, too. That
+    /// of a control that models the path is the same at any time, and has no threshold.
     pub fn steady_window(&self) -> u64 {
         let models = self.selective.as_ref().is_some_and(|own| own.samples());
         if self.recovering && !models { self.window.ssthresh } else { self.window.cwnd }

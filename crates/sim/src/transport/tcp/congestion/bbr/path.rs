@@ -171,8 +171,8 @@ mod tests {
         assert_eq!(full, [false, false, false, false, false, false, true]);
     }
 
-    /// The three rounds follow each other: after 240 and 245, below 1.25 times 200, 310 is growth once more, and the count begins
-    /// anew (draft, 4.3.2.2: `filled_pipe`).
+    /// The three rounds follow each other: after 240 and 245, below 1.25 times 200, 310 is growth once more, and the
+    /// count begins anew (draft, 4.3.2.2: `filled_pipe`).
     #[test]
     fn growth_begins_the_count_of_rounds_anew() {
         let (mut path, config) = (Path::new(), Bbr::default());
