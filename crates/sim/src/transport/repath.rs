@@ -272,6 +272,22 @@ mod tests {
         assert!(changes(250));
     }
 
+    /// The suspension is drawn from 100 to 200 us (Linux: `tcp_plb_update_state_upon_rto`): 150 us on average, within
+    /// three deviations over 2000 timeouts.
+    #[test]
+    fn suspensions_are_drawn() {
+        let plb = Repath::Plb(Plb { suspend: Time::from_us(100), ..Plb::default() });
+        let mut state = opened();
+        let mut drawn = || {
+            state.on_timeout(&plb, Time::from_us(50));
+            (state.resumes - Time::from_us(50)).0 as f64 / 1e6
+        };
+        let all: Vec<f64> = (0..2000).map(|_| drawn()).collect();
+        assert!(all.iter().all(|us| (100.0..200.0).contains(us)));
+        let mean = all.iter().sum::<f64>() / 2000.0;
+        assert!((mean - 150.0).abs() < 3.0 * 100.0 / (12.0 * 2000.0_f64).sqrt(), "{mean}");
+    }
+
     /// LIT-LB-PLB-TIME: if a share u of the paths is congested, a free one is found after 1 / (1 - u) labels on average; within
     /// three deviations over 2000 connections.
     #[test]

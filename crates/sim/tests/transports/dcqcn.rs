@@ -68,6 +68,21 @@ fn rises_by_hand() {
     }
 }
 
+/// Packets that do not divide the byte counter: of 1500 B and a counter of 10 KB the k-th rise is with the packet that
+/// makes 10 k KB full, the 7th, the 14th and the 20th. Bytes beyond a rise count for the next one.
+#[test]
+fn bytes_beyond_a_rise_count_for_the_next() {
+    let config = DcqcnControl { byte_counter: Bytes(10_000), ..DcqcnControl::default() };
+    let mut rate = Model::new(&config, LINE);
+    notify(&mut rate, Time::ZERO);
+    let rises = (1..=20).filter(|_| {
+        let before = rate.current();
+        rate.on_sent(1500, Time::ZERO);
+        rate.current() > before
+    });
+    assert_eq!(rises.collect::<Vec<u32>>(), [7, 14, 20]);
+}
+
 /// A cut starts both counts anew: bytes sent before it bring the next rise by bytes no nearer, and the next rise by time is
 /// a whole timer behind it (paper, figure 7).
 #[test]

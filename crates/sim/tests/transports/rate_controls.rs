@@ -55,6 +55,21 @@ fn timely_rises_by_hand() {
     assert!(close(found[8] - found[7], 0.1) && close(found[10] - found[9], 0.5), "{found:?}");
 }
 
+/// By the paper's count an increase below 50 us is none with a falling gradient: the count begins anew. Five at falling
+/// round trips, one at 10 us, and after that five more by 100 Mbps before the first by 500 Mbps; the weight of the fall
+/// to 10 us keeps the average difference below zero at 51 and 50 us.
+#[test]
+fn timely_counts_increases_that_follow_each_other() {
+    let hai_counts = Counts::Gradient;
+    let config = Timely { min_rate: Some(Rate(GBPS)), hai_counts, ..Timely::default() };
+    let round_trips =
+        [100, 1_000_000, 1_000_000, 1_000_000, 499, 498, 497, 496, 495, 10, 51, 50, 50, 50, 50, 50];
+    let found = timely(&config, 100, &round_trips);
+    for (place, gbps) in [(3, 1.0), (8, 1.5), (9, 1.6), (14, 2.1), (15, 2.6)] {
+        assert!(close(found[place], gbps), "{place}: {found:?}");
+    }
+}
+
 /// Acknowledgements within a round trip change nothing.
 #[test]
 fn timely_reacts_once_in_a_round_trip() {

@@ -88,6 +88,14 @@ impl Telemetry {
         Telemetry { hops: [hop; HOPS], count: 0, path: 0 }
     };
 
+    /// That of these ports.
+    #[cfg(test)]
+    pub fn of(ports: &[Hop]) -> Telemetry {
+        let mut telemetry = Telemetry { count: ports.len(), ..Telemetry::NONE };
+        telemetry.hops[..ports.len()].copy_from_slice(ports);
+        telemetry
+    }
+
     /// The load of the busiest port since an earlier packet of the flow left it: see [`Hop::load_since`]. None if the packets
     /// took different paths.
     pub fn load_since(&self, earlier: &Telemetry, round_trip: Time) -> Option<f64> {

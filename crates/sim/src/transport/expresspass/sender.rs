@@ -174,3 +174,34 @@ impl Sender {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::fake::{FakeHost, RECEIVER};
+    use crate::transport::expresspass::{ExpressPass, Model};
+
+    /// Two credits let two packets go, behind which a stop is due. Before its turn the receiver asks for the first
+    /// packet again: the stop waits until the last packet has gone again.
+    #[test]
+    fn a_stop_follows_the_last_packet_and_no_other() {
+        const FLOW: ConnId = ConnId(0);
+        let mut host = FakeHost::pair(2 * 1460);
+        let mut model = Model::new(host.configs(vec![ExpressPass::default()]));
+        host.start(&mut model, FLOW);
+        let request = std::mem::take(&mut host.sent);
+        let mut credits = host.receives(&mut model, &request[0]);
+        while credits.len() < 4 {
+            credits.extend(host.expires(&mut model).into_iter().filter(|packet| packet.dst != RECEIVER));
+        }
+        credits[..2].iter().for_each(|credit| host.answers(&mut model, credit));
+        assert_eq!(host.sends(&mut model, FLOW, 2).len(), 2);
+        let nack = Header { kind: kind::NACK, number: 0, seq: 1, ..Header::default() };
+        host.answers(&mut model, &Packet { header: nack, ..credits[0] });
+        assert!(host.sends(&mut model, FLOW, 9).is_empty());
+        credits[2..].iter().for_each(|credit| host.answers(&mut model, credit));
+        let kinds: Vec<u8> =
+            host.sends(&mut model, FLOW, 9).iter().map(|packet| packet.header.kind).collect();
+        assert_eq!(kinds, [kind::DATA, kind::LAST, kind::STOP]);
+    }
+}

@@ -222,6 +222,19 @@ mod tests {
         assert_eq!(due(&granter), [0, 2]);
     }
 
+    /// Of two messages that wait behind another one of their sender the shorter one follows it, though it came last.
+    #[test]
+    fn the_shortest_message_behind_follows() {
+        let mut granter = Granter::new(2, Head::new(8, 2, false));
+        for (conn, left) in [(0, 1), (1, 3), (2, 2)] {
+            granter.join(entry(conn, 10, left));
+        }
+        assert_eq!(
+            granted(&mut granter, 9).iter().map(|grant| grant.0).collect::<Vec<_>>(),
+            [0, 2, 2, 1, 1, 1]
+        );
+    }
+
     /// A message gets its next grant a packet's time after the last, or at once if its level rises, and none while a window is in
     /// flight.
     #[test]

@@ -6,7 +6,9 @@
 use std::cell::RefCell;
 
 use super::congestion::{Ack, Control, Loss};
+use super::recovery::irn::{Irn, Resend};
 use super::*;
+use crate::derived::Derived;
 use crate::engine::contract::fake::FakeHost;
 use crate::engine::contract::packet::flag;
 use crate::engine::contract::telemetry::{Hop, Telemetry};
@@ -371,6 +373,46 @@ fn telemetry_over_three_hops_by_hand() {
             );
         }
     }
+}
+
+/// A connection under IRN with these fields, whose receiver acknowledges so many packets at a time.
+fn irn(packets: u64, recovery: Irn, ack_every: u32) -> (FakeHost, Model) {
+    let mut host = FakeHost::pair(1000 * packets);
+    let mut model =
+        Model::new(host.configs(vec![Roce { recovery: recovery.into(), ack_every, ..Roce::default() }]));
+    host.start(&mut model, FLOW);
+    (host, model)
+}
+
+/// The cap of 3000 B is of the packets behind the last one that has been acknowledged, also where `resend` is "all" and
+/// none was out of order: each acknowledgement lets one more go.
+#[test]
+fn the_cap_of_irn_moves_with_acknowledgements() {
+    for resend in [Resend::Lost, Resend::All] {
+        let bdp_cap = Derived::Given(Bytes(3000));
+        let (mut host, mut model) = irn(6, Irn { bdp_cap, resend, ..Irn::default() }, 1);
+        let mut sent = host.sends(&mut model, FLOW, 9);
+        assert_eq!(sent.len(), 3, "{resend:?}");
+        for place in 0..3 {
+            let answers = host.receives(&mut model, &sent[place].clone());
+            answers.iter().for_each(|answer| host.answers(&mut model, answer));
+            sent.extend(host.sends(&mut model, FLOW, 9));
+            assert_eq!(sent.len(), 4 + place, "{resend:?}");
+        }
+    }
+}
+
+/// Every fourth packet is acknowledged, also where a packet that fills a gap brings the receiver from 2 past 4 to 7.
+#[test]
+fn an_acknowledgement_is_due_where_a_gap_is_filled() {
+    let (mut host, mut model) = irn(12, Irn::default(), 4);
+    let packets = host.sends(&mut model, FLOW, 99);
+    let answers: Vec<_> = [0, 1, 3, 4, 5, 6, 2, 7, 8]
+        .into_iter()
+        .flat_map(|number: usize| says(&host.receives(&mut model, &packets[number])))
+        .collect();
+    let nak = (kind::NAK, 2);
+    assert_eq!(answers, [nak, nak, nak, nak, (kind::ACK, 7), (kind::ACK, 8)]);
 }
 
 /// Under IRN the receiver keeps packets beyond a missing one and names each; the sender retransmits the missing one alone.

@@ -128,6 +128,15 @@ mod tests {
         assert_eq!(own.limit(), 5392 + 185);
     }
 
+    /// Both rise by a full packet for each window of the smaller one, also the larger one: 1000² / 5000 B.
+    #[test]
+    fn the_smaller_limit_sets_the_rise_of_both() {
+        let mut own = Limits::new(&RULES);
+        (own.0[0].limit, own.0[1].limit) = (5000, 8000);
+        arrive(&mut own, 1, [false, false], &RULES);
+        assert_eq!(limits(&own), [5200, 8200]);
+    }
+
     /// Marks without end: each limit goes down to its own least.
     #[test]
     fn limits_have_a_floor() {

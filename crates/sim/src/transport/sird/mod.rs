@@ -287,3 +287,37 @@ impl Endpoint for Model {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derived::Derived;
+    use crate::engine::contract::fake::FakeHost;
+    use crate::units::Bytes;
+
+    /// Six packets of credit are above the threshold of three and a sender of one message does not mark them: no other
+    /// receiver could have its credit used elsewhere. With a second message it does (paper, section 4.3).
+    #[test]
+    fn a_lone_message_is_not_marked() {
+        const FLOW: ConnId = ConnId(0);
+        let marked = [false, true].map(|other| {
+            let mut host = FakeHost::pair(100_000);
+            let second = host.connection(100_000);
+            let sender_threshold = Derived::Given(Bytes(3 * 1538));
+            let mut model = Model::new(host.configs(vec![Sird { sender_threshold, ..Sird::default() }]));
+            host.start(&mut model, FLOW);
+            let probe = std::mem::take(&mut host.sent);
+            if other {
+                host.start(&mut model, second);
+            }
+            let mut grants = host.receives(&mut model, &probe[0]);
+            while grants.len() < 6 {
+                grants.extend(host.expires(&mut model));
+            }
+            grants.iter().for_each(|grant| host.answers(&mut model, grant));
+            let sent = host.sends(&mut model, FLOW, 1);
+            sent[0].header.ack & CONGESTED != 0
+        });
+        assert_eq!(marked, [false, true]);
+    }
+}

@@ -154,6 +154,17 @@ mod tests {
         assert_eq!(one.share, 0.9 / 4.0);
     }
 
+    /// The share of marks is of the packets that came whole: of ten, five were trimmed at the last port and the others
+    /// marked. The average is 0.5, as if all ten were, and the rate falls by half of what is above 0.3.
+    #[test]
+    fn trimmed_packets_carry_no_marks() {
+        let config = Rccc::default();
+        let mut one = slowdown(4.0);
+        (one.packets, one.trimmed_last, one.marked) = (10, 5, 5);
+        one.end_interval(&config);
+        assert!((one.share - 0.9).abs() < 1e-12, "{}", one.share);
+    }
+
     /// Intervals are 11.25 to 18.75 us long, and a silence of a second ends.
     #[test]
     fn intervals_follow_the_round_trip() {

@@ -230,6 +230,21 @@ fn a_probe_finds_the_last_packet() {
     assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [1]);
 }
 
+/// The first answer comes after a round trip. With 25 of 40 packets unsent a probe follows three round trips later, as the
+/// window may just be closed; with all sent, one and the target, which is a round trip here.
+#[test]
+fn probes_wait_longer_while_data_is_unsent() {
+    for (packets, round_trips) in [(40, 4), (2, 3)] {
+        let uet = Uet { trimming: false, sleek: Some(SleekRule::default()), ..config(Nscc::default()) };
+        let (mut host, mut model, sent) = started(uet, packets);
+        host.now = RTT;
+        let ack = host.receives(&mut model, &sent[0]);
+        host.answers(&mut model, &ack[0]);
+        let probe = host.expires(&mut model);
+        assert_eq!((kinds(&probe), host.now), (vec![kind::PROBE], Time(round_trips * RTT.0)), "{packets}");
+    }
+}
+
 /// Packets go by their entropy values, which switches hash and senders change: spraying is for a scenario to choose.
 #[test]
 fn entropy_values_choose_the_paths() {

@@ -218,3 +218,25 @@ impl Control for Model {
         self.window
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With `sample_feedback` ports without a queue count only at the end of a round trip. In 8 us 50,000 of the
+    /// 100,000 B that 100 Gbps carry in a round trip of 8 us leave the port: a load of a half, after the third answer
+    /// and not after the second.
+    #[test]
+    fn idle_ports_count_at_the_end_of_a_round() {
+        let base_rtt = Derived::Given(Time::from_us(8));
+        let line = Rate(100_000_000_000);
+        let mut model = Model::new(&Hpcc { base_rtt, sample_feedback: true, ..Hpcc::default() }, line);
+        let loads = [(1, 1000), (2, 50_000), (3, 50_001)].map(|(answer, una)| {
+            let time = Time::from_us(8 * answer);
+            let hop = Hop { time, sent: 50_000 * answer as u32, queue_bytes: 0, rate: line };
+            model.on_ack(&Ack { una, next: 50_000, ..Ack::default() }, &Telemetry::of(&[hop]));
+            model.load(0)
+        });
+        assert_eq!(loads, [1.0, 1.0, 0.5]);
+    }
+}

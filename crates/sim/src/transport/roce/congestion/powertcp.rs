@@ -217,3 +217,32 @@ impl Control for Model {
         Some((self.window as u64).max(1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+
+    /// Algorithm 1 with gamma a half and beta 10 KB, at 100 Gbps and 8 us, a pipe of 100 KB: a full port at which 100
+    /// KB wait has a power of 2. In one round trip the window of 100 KB at its start gives (50 + 10) KB twice, and the
+    /// window before the update the other half: (60 + 100) / 2 = 80 KB, then (60 + 80) / 2 = 70 KB.
+    #[test]
+    fn two_updates_in_a_round_trip() {
+        let line = Rate(100_000_000_000);
+        let config = PowerTcp {
+            gamma: 0.5,
+            beta: Some(Bytes(10_000)),
+            base_rtt: Derived::Given(Time::from_us(8)),
+            ..PowerTcp::default()
+        };
+        let mut model = Model::new(&config, line);
+        let windows = [1, 2, 3].map(|answer| {
+            let time = Time::from_us(8 * answer);
+            let hop = Hop { time, sent: 100_000 * answer as u32, queue_bytes: 100_000, rate: line };
+            let ack = Ack { una: 1000 * answer, next: 1_000_000, ..Ack::default() };
+            model.on_ack(&ack, &Telemetry::of(&[hop]));
+            model.window()
+        });
+        assert_eq!(windows, [100_000, 80_000, 70_000].map(Some));
+    }
+}
