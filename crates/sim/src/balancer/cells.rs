@@ -295,6 +295,10 @@ impl Choose for Cells {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::balancer::presto::Presto;
+    use crate::ids::NodeId;
+    use crate::topology::Generator;
+    use crate::topology::leaf_spine::LeafSpine;
 
     /// Rates 4, 4 and 2 are weights 2, 2 and 1; those of a path are apart. A path that is 40 times slower counts once in 16.
     #[test]
@@ -304,5 +308,43 @@ mod tests {
         let list = spread(&[40, 1]);
         assert_eq!((list.len(), list.iter().filter(|&&path| path == 1).count()), (17, 1));
         assert_eq!(spread(&[0, 0]), [0, 1], "links without a rate");
+    }
+
+    /// A cell of 64 KB has room for both packets; a change of routes between them, whatever it is, begins the next
+    /// cell, on the other one of two paths.
+    #[test]
+    fn a_change_of_routes_begins_a_cell() {
+        let fabric = LeafSpine { leaves: 2, spines: 2, hosts: 1, ..LeafSpine::default() }.build();
+        let routes = Routes::build(&fabric).expect("it is connected");
+        let ends: Vec<NodeId> = fabric.links.iter().map(|link| link.to).collect();
+        let port = |host| routes.only_port(NodeId(host)).expect("a host has one");
+        let numbers = [false, true].map(|changes| {
+            let mut cells = Cells::new(&Presto::default(), &fabric, 1, 0);
+            let ports = (port(0), port(1));
+            let (src, dst, label) = (NodeId(0), NodeId(1), 7);
+            let id = ConnId(0);
+            let opening = Opening {
+                id,
+                src,
+                dst,
+                label,
+                flow_label: label,
+                subflow: 0,
+                key: 0,
+                ports,
+                routes: &routes,
+            };
+            cells.open(opening, &mut Paths::default());
+            let (conn, port) = (id, ports.0);
+            let trip =
+                || Trip { conn, forward: true, port, to: dst, size: 1500, routes: &routes, ends: &ends };
+            let first = cells.next_path(trip()).expect("a path").number;
+            if changes {
+                cells.routes_change(&routes, &fabric, &|_| Rate(1));
+            }
+            (first, cells.next_path(trip()).expect("a path").number)
+        });
+        let [(first, same), (_, other)] = numbers;
+        assert_eq!((same, other), (first, 1 - first));
     }
 }

@@ -312,6 +312,18 @@ mod tests {
         assert_eq!((trial.seen.as_slice(), trial.buffer.due), (&[0, 2, 3][..], Time::ZERO));
     }
 
+    /// The next wake is for the packet that came first of those left, whatever its number: at 55 us packet 2 goes on,
+    /// which came at 5; 8 came at 30 us, before 5 at 45 us, and waits until 80 us.
+    #[test]
+    fn the_next_wake_is_for_the_longest_wait() {
+        let mut trial = Trial::default();
+        for (place, at) in [((0, 0), 1), ((2, 1), 5), ((8, 3), 30), ((5, 2), 45)] {
+            trial.comes(place, at);
+        }
+        trial.wakes(55);
+        assert_eq!((trial.seen.as_slice(), trial.buffer.due), (&[0, 2][..], Time::from_us(80)));
+    }
+
     /// Numbers go round: packet 0 follows 2^32 - 1, and cell 0 the last one.
     #[test]
     fn numbers_wrap() {

@@ -162,6 +162,7 @@ mod tests {
     use crate::topology::Generator;
     use crate::topology::fat_tree::FatTree;
     use crate::topology::leaf_spine::LeafSpine;
+    use crate::units::{Rate, Time};
 
     fn scheme(fabric: &Fabric, paths: u32) -> Scheme {
         Scheme::new(&Spain { paths, ..Spain::default() }, fabric, 1, 0)
@@ -180,6 +181,22 @@ mod tests {
         assert_eq!(spines.len(), 4);
         assert!(set.iter().all(|path| path.len() == 4 && path[0] == set[0][0] && path[3] == set[0][3]));
         assert_eq!(scheme(&fabric, 8).find(NodeId(0), NodeId(1)).len(), 1);
+    }
+
+    /// Three switches in a triangle, a host at each: the path of three links and that of four by the third switch,
+    /// which is longer than any shortest path.
+    #[test]
+    fn a_way_around_is_a_path() {
+        let mut fabric = Fabric::default();
+        let hosts: Vec<_> = (0..3).map(|host| fabric.add_node(format!("host {host}"), "host")).collect();
+        let switches: Vec<_> = (0..3).map(|at| fabric.add_node(format!("switch {at}"), "switch")).collect();
+        let mut cable = |a, b| fabric.add_cable(a, b, Rate(1_000_000_000), Time::from_us(1));
+        for at in 0..3 {
+            cable(hosts[at], switches[at]);
+            cable(switches[at], switches[(at + 1) % 3]);
+        }
+        let set = scheme(&fabric, 4).find(hosts[0], hosts[1]);
+        assert_eq!(set.iter().map(Vec::len).collect::<Vec<_>>(), [3, 4]);
     }
 
     /// Of the four paths between pods of FT(4, 3), the first two have no link between switches in common, and all four are there

@@ -289,6 +289,15 @@ mod tests {
         assert_eq!(at.losses.dropped.packets, 3);
     }
 
+    /// Shares of capacity are of the whole limit, whatever the share before: all 100 packets fit again.
+    #[test]
+    fn the_whole_limit_comes_back() {
+        let (mut model, mut at) = (model(1), port());
+        [0.5, 0.1, 1.0].into_iter().for_each(|share| model.scale(share));
+        (0..101).for_each(|_| comes(&mut model, &mut at, false));
+        assert_eq!(at.losses.dropped.packets, 1);
+    }
+
     /// A link of half the rate meters half as many credits.
     #[test]
     fn the_meter_follows_the_link() {

@@ -264,3 +264,38 @@ impl Discipline for Model {
         self.queues.resident(found);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::discipline::tests::FakePort;
+    use crate::engine::contract::packet::flag;
+    use crate::units::{Rate, Time};
+
+    /// A packet of 1500 B leaves a port of 1 Gbps at 12 us; so many others come, and the next one leaves at that time
+    /// in us. Marks above 2 packets that wait are drawn, above 4 certain.
+    fn marks(waiting: u32, us: u64) -> u64 {
+        let packets = |number| Derived::Given(Limit::FullPackets(number));
+        let config =
+            Trimming { limit: packets(9), ecn_low: packets(2), ecn_high: packets(4), ..Trimming::default() };
+        let (mut model, mut at) = (config.model(1500), FakePort::new(Rate(1_000_000_000)));
+        at.passes(&mut model, flag::ECN_CAPABLE);
+        at.port.free_at = Time::from_us(12);
+        at.now = Time::from_us(us);
+        (0..waiting).for_each(|_| at.comes(&mut model, flag::ECN_CAPABLE));
+        assert!(model.dequeue(&mut at.cx()).is_some());
+        at.losses.marks
+    }
+
+    /// The packet that has left is marked by what waits behind it then.
+    #[test]
+    fn the_packet_that_leaves_is_marked_by_those_behind_it() {
+        assert_eq!([0, 2, 5].map(|waiting| marks(waiting.max(1), 12)), [0, 0, 1]);
+    }
+
+    /// One that left before the port stood still is gone when the port goes on.
+    #[test]
+    fn a_packet_that_is_gone_is_not_marked() {
+        assert_eq!(marks(5, 20), 0);
+    }
+}

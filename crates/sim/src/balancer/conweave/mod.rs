@@ -332,3 +332,23 @@ impl Choose for Model {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Generator;
+    use crate::topology::leaf_spine::LeafSpine;
+
+    /// A notification of leaf 2 that a packet came marked by uplink 1 pauses that path from leaf 0 to leaf 2, and no other.
+    #[test]
+    fn a_notification_pauses_the_path_to_its_leaf() {
+        let fabric = LeafSpine { leaves: 3, spines: 2, hosts: 1, ..LeafSpine::default() }.build();
+        let config = ConWeave { path_pause: Time::from_us(8), ..ConWeave::default() };
+        let mut model = Model::new(&config, &fabric, 1, 0);
+        model.take(0, 7, Fields::of_switch(Kind::Notify, 0, 1, 2), Time::from_us(10));
+        let paused: Vec<_> =
+            model.paused.iter().enumerate().filter(|(_, until)| **until > Time::ZERO).collect();
+        // By leaf, by the other leaf, by uplink.
+        assert_eq!(paused, [(2 * 2 + 1, &Time::from_us(18))]);
+    }
+}

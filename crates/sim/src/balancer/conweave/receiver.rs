@@ -196,4 +196,16 @@ mod tests {
         let expected = ReorderCounts { held: 2, packets_max: 2, bytes_max: 2000, wait_ps, wait_max_ps };
         assert_eq!(counts, expected);
     }
+
+    /// The most bytes are of those that are held at one time: two packets of 1000 B, and one after they have gone on.
+    #[test]
+    fn what_has_gone_on_is_held_no_longer() {
+        let (mut flow, mut counts) = (Flow::default(), ReorderCounts::default());
+        let held = |id| Held { packet: PacketId(id), next: LinkId(4), size: 1000, arrived: US(1) };
+        flow.keep(held(0), &mut counts);
+        flow.keep(held(1), &mut counts);
+        flow.release(US(2), &mut counts, &mut Vec::new());
+        flow.keep(held(2), &mut counts);
+        assert_eq!((counts.held, counts.packets_max, counts.bytes_max), (3, 2, 2000));
+    }
 }

@@ -419,4 +419,32 @@ mod tests {
         assert_eq!(queue.drain(1, abm, rate, Time::from_us(50)), 0.5);
         assert_eq!(queue.drain(1, abm, rate, Time::from_us(100)), 1.0);
     }
+
+    /// The interval before the present one counts and no earlier one: half of the rate from 25 to 50 us says nothing of the
+    /// drain rate at 75 us, when nothing was sent in the interval before.
+    #[test]
+    fn the_drain_rate_is_of_the_last_interval() {
+        let abm = Abm { congested_at: 20_480, update: Time::from_us(25), least_sent: 2048 };
+        let mut queue = QueueShare { queued: [30_000; CLASSES], ..QueueShare::default() };
+        queue.sent[1].advance(abm, Time::from_us(30));
+        queue.sent[1].now += 15_625;
+        assert_eq!(queue.drain(1, abm, Rate(10_000_000_000), Time::from_us(75)), 1.0);
+    }
+
+    /// Two links and 100 KB: eight packets of 1000 B of link 1 leave link 0 room for ten, as 11,000 B are above (92,000 -
+    /// 10,000) / 8; the next one is in the headroom. When link 1 is empty the threshold is 90,000 / 8 = 11,250 B, and
+    /// link 0 resumes all the same only when its headroom is empty.
+    #[test]
+    fn a_link_resumes_when_its_headroom_is_empty() {
+        let mut memory = memory(100_000);
+        let link = LinkShare { headroom: 3000, alpha: 0.125, ..LinkShare::default() };
+        memory.arrivals = vec![link; 2];
+        (0..8).for_each(|_| assert!(memory.take_in(1, 0, 1000)));
+        (0..11).for_each(|_| assert!(memory.take_in(0, 0, 1000)));
+        assert_eq!((memory.arrivals[0].held[0], memory.arrivals[0].over[0]), (10_000, 1000));
+        (0..8).for_each(|_| memory.let_out(1, 0, 1000));
+        assert_eq!((memory.threshold(0), memory.is_below(0, 0)), (11_250, false));
+        memory.let_out(0, 0, 1000);
+        assert!(memory.is_below(0, 0));
+    }
 }
