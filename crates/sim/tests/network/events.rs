@@ -63,6 +63,14 @@ fn a_lone_packet_by_hand() {
     assert_eq!(cells(events(&run), "forward")[6..8], [Some(1), Some(0)]);
 }
 
+/// `until` is an instant whose events are recorded, and `from` too: three at each of 1,849,600 and 4,752,000 ps.
+#[test]
+fn both_ends_of_the_span_are_recorded() {
+    let (from, until) = (("observe.events.from", "1849600ps"), ("observe.events.until", "4752000ps"));
+    let times: Vec<u64> = rows(&run_with(LONE, &[from, until])).into_iter().map(|row| row.0).collect();
+    assert_eq!(times, [&[1_849_600; 3][..], &[3_699_200; 4], &[4_752_000; 3]].concat());
+}
+
 const INCAST: &str = r#"
     queue.drop-tail.limit.packets = 20
     transport.tcp = { rto_min = "1ms" }

@@ -4,6 +4,7 @@ use crate::common::{self, US, run_with, scenario};
 use flowyard_sim::checked::Checked;
 use flowyard_sim::engine::data::finished::{Limit, Status};
 use flowyard_sim::engine::data::plan::Agenda;
+use flowyard_sim::estimate::Estimate;
 use flowyard_sim::outlook;
 use flowyard_sim::scenario::{self, Format, Prototypes};
 use flowyard_sim::threads::Threads;
@@ -44,6 +45,48 @@ fn a_run_that_needs_too_much_is_refused_with_its_estimate() {
         "run.work_limit: the run needs about 960.0 million looks at ports for 160 ms simulated, and the limit is 800.0 \
          million; observe fewer links or less often, or raise run.work_limit"
     );
+}
+
+/// Events of one flow of two need the memory of half the rows: four of 56 B for each of the 272,000 packet-hops of
+/// both, which are 68,000 packets of 1,472 B of payload each, over two links.
+#[test]
+fn events_of_one_flow_need_the_memory_of_its_share() {
+    let needs = |observe: &str| {
+        let overrides = [("traffic.flood.sizes.fixed", "100096000B"), ("observe", observe)];
+        outlook(&scenario(OVERLOAD, &overrides)).expect("a small run").needs
+    };
+    let (none, one, both) =
+        (needs("{}"), needs("{ \"events\": { \"numbers\": [0] } }"), needs("{ \"events\": {} }"));
+    let rows = |needs: &Estimate| (needs.memory_bytes - none.memory_bytes) / 56;
+    assert_eq!((none.packet_hops, rows(&one), rows(&both)), (272_000, 2 * 272_000, 4 * 272_000));
+}
+
+/// A flow of 1.25 MB is taken to last three times its 10 ms at 1 Gbps. A window from 20 to 40 ms has a look at it each
+/// ms from 20 to 30 ms, not from its start on: eleven of two series. The other flow, for which there is a window, is
+/// not sampled.
+#[test]
+fn flows_are_sampled_in_the_window_alone() {
+    let text = r#"
+        transport = "datagram"
+        topology.single-switch = { hosts = 2, rate = "1Gbps", delay = "1us" }
+        [[traffic]]
+        name = "flow"
+        arrivals.times = { at = ["0s"], jitter = "0s" }
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "1250KB"
+        [[traffic]]
+        name = "late"
+        arrivals.times = { at = ["25ms"], jitter = "0s" }
+        matrix.pairs = [[1, 0]]
+        sizes.fixed = "1KB"
+        [run]
+        measure = { from = "20ms", until = "40ms" }
+        [observe.samples]
+        every = "1ms"
+        links = []
+        flows = ["flow"]
+    "#;
+    assert_eq!(outlook(&scenario(text, &[])).expect("a small run").needs.sample_rows, 2 * 11);
 }
 
 #[test]

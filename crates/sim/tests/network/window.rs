@@ -130,6 +130,19 @@ fn a_window_longer_than_the_traffic() {
     assert!((busy - 60.0).abs() < 1e-6, "{busy}");
 }
 
+/// In two parts it does so as well, and ends with the window, not with the last flow.
+#[test]
+fn a_window_longer_than_the_traffic_in_parts() {
+    let text = TIMES.replace(
+        "{ switches = 1, rates = [\"1Gbps\", \"1Gbps\"], delay = \"0s\" }",
+        "{ switches = 2, rate = \"1Gbps\", delay = \"1us\" }",
+    );
+    let scenario = scenario(&text, &[("run.measure", r#"{ "from": "0s", "until": "10ms" }"#)]);
+    let whole = in_parts(&scenario, 1, &InTurn);
+    assert!(whole.end() >= 10_000_000_000, "{}", whole.end());
+    same(&whole, &in_parts(&scenario, 2, &InTurn));
+}
+
 /// A flow that is open at the end of the window has begun and has not ended. At 10 Mbps a packet takes 1.2 ms, longer than
 /// `stall`, in one part and in two: its sender has not given up, and the run goes on.
 #[test]
@@ -230,6 +243,23 @@ fn windows_do_not_depend_on_parts() {
                 same(&whole, &in_parts(&scenario, parts, &InTurn));
             }
         }
+    }
+}
+
+/// Packets on the cables of a spine that fails in the window are lost where they would arrive, which another part may
+/// have: 20 us of each wire, in both directions.
+#[test]
+fn losses_in_a_window_do_not_depend_on_parts() {
+    let spine =
+        |text: &str| text.replace("target.cable = [\"leaf 0\", \"spine 0\"]", "target.node = \"spine 0\"");
+    let text = spine(&kinds().pop().expect("that with a fault"))
+        .replace("rate = \"10Gbps\"", "rate = \"10Gbps\", delay = \"20us\"");
+    let measure = r#"{ "from": "1500us", "until": "2500us" }"#;
+    let scenario = scenario(&text, &[("run.measure", measure)]);
+    let whole = in_parts(&scenario, 1, &InTurn);
+    assert!(whole.links("lost").iter().sum::<u64>() > 0, "nothing was on the cable");
+    for parts in [2, 3] {
+        same(&whole, &in_parts(&scenario, parts, &InTurn));
     }
 }
 
