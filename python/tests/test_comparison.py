@@ -151,6 +151,11 @@ class TestTransports:
         found, _ = scenarios(scenario, {"traffic.bulk.transport": ["datagram", "swift"]})
         assert kind(found["swift"]["traffic"][1]["transport"]["tcp"]["congestion"]) == "swift"
         assert {kind(each["transport"]) for each in found.values()} == {"datagram"}
+        # An entry that names the scenario's transport has it like one that names none, and it is replaced.
+        named = [{**own, "transport": "datagram", "sizes": {"fixed": "1KB"}}]
+        found, _ = scenarios({**scenario, "traffic": named}, {"transport": ["datagram", "newreno"]})
+        assert kind(found["newreno"]["transport"]) == "tcp"
+        assert "transport" not in found["newreno"]["traffic"][0]
         with pytest.raises(UserError, match=r"name the entry: traffic\.bulk\.transport"):
             comparison({**scenario, "traffic": entries[1:]}, {"transport": ["datagram", "tcp"]})
 
@@ -314,6 +319,8 @@ class TestCommand:
         assert "1 run was not in a steady state (tcp); " in capsys.readouterr().out
         many = Outcomes().states(5, "see", ["a", "b", "c", "d", "e"])
         assert many == ["5 runs were not in a steady state (a; b; c; and 2 more); see"]
+        three = Outcomes().states(3, "see", ["a", "b", "c"])
+        assert three == ["3 runs were not in a steady state (a; b; c); see"]
 
     def test_bold_is_written_where_there_are_styles(self, capsys, monkeypatch):
         monkeypatch.setenv("FORCE_COLOR", "1")

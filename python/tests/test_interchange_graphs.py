@@ -69,6 +69,16 @@ def test_directed_graphs_have_cables_in_both_directions():
         graphs.network_of(graph, hosts=["a", "b"])
 
 
+def test_parallel_cables_of_a_directed_graph_are_counted():
+    """Two cables to the host are four edges; a node with two cables is no leaf."""
+    cable = {"rate": "1Gbps", "delay": "1us"}
+    graph = graphs.library().MultiDiGraph()
+    graph.add_edges_from(2 * [("a", "s", cable), ("s", "a", cable)] + [("b", "s", cable), ("s", "b", cable)])
+    network = graphs.network_of(graph, hosts=["a", "b"])
+    assert edges(network) == [*2 * [("a", "s", 10**9, 10**6)], ("b", "s", 10**9, 10**6)]
+    assert graphs.network_of(graph, hosts="leaves").hosts == ["b"]
+
+
 @given(networks())
 @settings(derandomize=True, max_examples=60, deadline=None)
 def test_any_network_comes_back(network):

@@ -76,6 +76,19 @@ def test_the_scenario_of_an_experiment(plan):
     assert not {"queue", "faults"} & set(found)
 
 
+def test_experiments_share_a_matrix_but_not_its_connections(plan):
+    """With -conn_reuse the messages of a matrix share connections; without it each is a flow, whichever comes first."""
+    message = "0->13 id 1 msg start 0 size 4000\n"
+    (plan.parent / "one.cm").write_text(f"Nodes 16\nConnections 2\n{2 * message}")
+    one = "one.cm\n!Experiment {}\n!Binary ./htsim_uec\n"
+    plan.write_text(
+        one.format("flows") + one.format("messages") + "!Param -conn_reuse\n" + one.format("again")
+    )
+    found = htsim_plan.read(plan).scenarios
+    connections = {name: scenario["traffic"][0].get("connection") for name, scenario in found.items()}
+    assert connections == {"flows": None, "messages": "kept", "again": None}
+
+
 @pytest.mark.parametrize(
     ("words", "control"),
     [

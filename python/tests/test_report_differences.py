@@ -96,6 +96,10 @@ def said(*scenarios):
             {"faults": ["faults none", "faults down at 2ms"]},
         ),
         (
+            {"faults": {"events": [{"at": f"{n}ms", "change": "down"} for n in range(5)]}},
+            {"faults": ["faults none", "faults down at 0ms, down at 1ms, down at 2ms and 2 more"]},
+        ),
+        (
             {"observe": {"samples": {"every": "1us"}, "histograms": {}}},
             {"observe": ["observe none", "observe samples, histograms"]},
         ),

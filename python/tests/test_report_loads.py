@@ -211,6 +211,7 @@ def test_the_load_is_found_among_the_axes():
     assert loads.is_axis(table.with_columns(b="offered_load"), "b")
     assert not loads.is_axis(table, "a")
     assert not loads.is_axis(table, "b")
+    assert not loads.is_axis(table.with_columns(c=pl.Series([0.1, 0.2, 0.1, 0.3])), "c"), "one is another"
 
 
 def test_a_footnote_has_a_few_points():

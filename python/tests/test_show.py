@@ -52,6 +52,17 @@ def test_json_of_a_run_is_what_its_end_gave(here, capsys):
     assert capsys.readouterr().out == at_its_end
 
 
+def test_loads_are_shown_where_any_run_has_one(here, capsys):
+    load = 'traffic.few.arrivals={"poisson": {"load": 0.3}}'
+    for name, changes in (("at-once", ()), ("loaded", ("--set", load))):
+        assert cli.main(["run", "small.toml", "-o", f"runs/{name}", *changes]) == 0
+    capsys.readouterr()
+    lines, runs = listed(capsys, "runs")
+    assert "load: offered, carried" in lines["run"]
+    assert runs["at-once"]["offered_load"] is None
+    assert f"{text.ratio(runs['loaded']['offered_load'])}, " in lines["loaded"]
+
+
 def test_a_folder_s_runs_have_a_line_each_with_what_differs(here, capsys):
     changes = ["transport.ndp.initial_window=3", "traffic.few.sizes.fixed=20KB", "transport=tcp"]
     for i, change in enumerate(changes):

@@ -604,6 +604,21 @@ def test_loads_are_those_of_the_measuring_window(sweep, tmp_path):
         )
 
 
+def test_a_point_is_stable_if_all_its_runs_are(sweep, tmp_path):
+    """Both replicas at a load of 0.1 are; then one of them is said not to be."""
+    sweep(LOADS.replace("load = 0.4", "load = 0.1").replace("labels = [0.4", "labels = [0.1"))
+    opened = open_sweep(tmp_path / "out/plan")
+    first = opened.runs["run"][0]
+    for run in opened.runs.filter(load=0.1)["run"]:
+        own = opened.path(run) / "run.json"
+        summary = json.loads(own.read_text())
+        summary["measured"]["unstable"] = ["why"] if run == first else []
+        own.write_text(json.dumps(summary))
+    again = open_sweep(tmp_path / "out/plan")
+    assert again.metrics.filter(load=0.1)["stable"].to_list() == [False, True]
+    assert again.means.filter(load=0.1)["stable"].to_list() == [False]
+
+
 def test_without_a_load_there_is_none(sweep, tmp_path):
     sweep("")
     (row,) = open_sweep(tmp_path / "out/plan").metrics.to_dicts()

@@ -13,7 +13,9 @@ from flowyard.prototypes.examples.aimd import Aimd
 from flowyard.why import divided, why
 from flowyard.why.losses import losses, times_out
 from flowyard.why.packets import Hop, Packet
-from flowyard.why.path import PARTS
+from flowyard.why.path import PARTS, Chain, totals
+from flowyard.why.ports import ports
+from flowyard.why.span import span
 
 ROCE = {"payload": "1000B"}
 
@@ -113,6 +115,51 @@ def packet(number, made_ps, *, data=True, forward=True, arrives_ps=None, repeats
 
 def answer_at(made_ps, arrives_ps=None):
     return packet(None, made_ps, data=False, forward=False, arrives_ps=arrives_ps)
+
+
+def test_a_span_ends_with_the_run():
+    """From 1 us on, and until 1 s in a run that ended at 5 us."""
+    assert span("1us", "1s", 5_000_000) == (1_000_000, 5_000_000)
+    assert span(None, "2us", 5_000_000) == (0, 2_000_000)
+
+
+def test_a_packet_on_another_port_is_not_ahead():
+    """A host of two ports: as the packet of 10 B leaves one of them after 10 ps, the next is made at the other."""
+    first = packet(1, 0, arrives_ps=20)
+    first.hops[0].link, first.hops[0].wire_bytes = 1, 10
+    rates = {0: 8 * 10**12, 1: 8 * 10**12}
+    parts = Chain([first, packet(2, 10, arrives_ps=30)], [], rates, 0).parts(30)
+    assert totals(parts) == {"propagation": 20, "waiting at the sender": 10}
+    first.hops[0].link = 0
+    parts = Chain([first, packet(2, 10, arrives_ps=30)], [], rates, 0).parts(30)
+    assert totals(parts) == {"propagation": 20, "port of the sender": 10}
+
+
+def test_an_answer_at_the_instant_of_a_timer_is_the_cause():
+    """Both come at 100 ps, when the lost packet is sent again: the answer asks for it."""
+    sent = [packet(1, 0), answer_at(90, arrives_ps=100), packet(1, 100, arrives_ps=130, repeats=True)]
+    assert [loss.noticed for loss in losses(sent, [(100, "sender")], "roce")] == ["NACK"]
+    assert [loss.noticed for loss in losses(sent, [(101, "sender")], "roce")] == ["NACK"]
+    sent[2] = packet(1, 101, arrives_ps=130, repeats=True)
+    assert [loss.noticed for loss in losses(sent, [(101, "sender")], "roce")] == ["timeout"]
+
+
+def test_a_pause_lasts_until_the_last_event():
+    """A port stops at 10 ps and resumes at 20; it stops again at 30, and the events end at 50 ps."""
+    events = [
+        {"time_ps": time, "link": 4, "kind": "paused", "value": value, "made_ps": None}
+        for time, value in ((10, 1.0), (20, 0.0), (30, 2.0))
+    ]
+    events.append({"time_ps": 50, "link": None, "kind": "timer", "value": 0.0, "made_ps": None})
+    assert ports(events, {4: 10**9})[4].pauses == [(10, 20), (30, 50)]
+
+
+def test_a_paced_request_is_paced_before_the_first_data_too():
+    """A second request goes by a timer 100 ps after the first; its way and its answer's are of the start."""
+    requests = [packet(None, made, data=False, arrives_ps=made + 10) for made in (0, 100)]
+    sent = [*requests, answer_at(110, arrives_ps=120), packet(1, 120, arrives_ps=130)]
+    parts = Chain(sent, [(100, "sender")], {0: 10**9}, 0).parts(130)
+    assert totals(parts) == {"start-up": 20, "propagation": 10, "pacing": 100}
 
 
 def test_a_lost_answer_is_noticed_by_the_next_or_by_a_timeout():

@@ -52,6 +52,14 @@ def packets(content):
             yield interface, high << 32 | low, body[20 : 20 + captured], length, options(rest)[1].decode()
 
 
+def test_subflows_have_ports_of_their_own():
+    """The receiver's ports begin at 49,152, as those of observe.capture do; the sender's is of the flow."""
+    mptcp = incast(1, "20KB", {"mptcp": {"subflows": 2}})
+    udp = [dpkt.ip.IP(content).data for _, _, content, _, comment in packets(capture(fy.run(mptcp), 0))]
+    found = {(each.sport, each.dport) for each in udp}
+    assert found == {pair for port in (49_152, 49_153) for pair in ((32_768, port), (port, 32_768))}
+
+
 def test_a_lone_packet_by_hand():
     """1062 B arrive at the switch after 1849.6 ns and at the host after 3699.2 ns."""
     content = capture(fy.run(incast(1)), 0)

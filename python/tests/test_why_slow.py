@@ -4,7 +4,8 @@ import pytest
 
 import flowyard as fy
 from flowyard import report, results
-from flowyard.why.slow import MIDDLE, SLOWEST, difference, size_group, slow_flows
+from flowyard.report.run.slow import LINKS, Explained, section
+from flowyard.why.slow import MIDDLE, SLOWEST, Slow, difference, size_group, slow_flows
 
 
 def scenario(transport):
@@ -84,6 +85,16 @@ def test_size_groups():
         "100 KB to 10 MB",
         "above 10 MB",
     ]
+
+
+def test_shares_are_of_all_waits(both):
+    """Ten links at which 10 us each were waited: a tenth each, though the page lists fewer."""
+    waits = [(f"link {link}", "edge-host", 10_000_000) for link in range(10)]
+    run = Explained("a", results.open_run(both[0]), Slow([], 0, waits, {}, 0, {}))
+    found = section([run])
+    assert found is not None
+    (table,) = found.data["slow_runs"]
+    assert [share for *_, share in table["waits"]] == ["10.0%"] * LINKS
 
 
 def test_the_report_has_the_section_if_it_is_asked_for(both, tmp_path):
