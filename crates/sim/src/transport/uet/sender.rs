@@ -32,7 +32,7 @@ pub struct Sender {
     pub(super) window: Window,
     pub(super) credit: Option<Credit>,
     /// Whether the first window is being sent, for which credit is not needed: until the first answer.
-    speculating: bool,
+    pub(super) speculating: bool,
     /// The count of quanta that the last packet of data requested.
     pub(super) requested: i64,
     pub(super) delays: Delays,

@@ -164,6 +164,26 @@ fn credit_lets_whole_packets_go() {
     assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [15, 16, 17, 18]);
 }
 
+/// The only packet of a flow under credit is lost. Its sender, which has no answer yet, asks after the timeout of 200 us for
+/// credit, and with that the packet goes again.
+#[test]
+fn a_lone_packet_under_credit_is_sent_again() {
+    for uet in [config(Rccc::default()), config(Both::default())] {
+        let (mut host, mut model, _) = started(uet, 1);
+        let request = host.expires(&mut model);
+        assert_eq!((host.now, kinds(&request)), (Time::from_us(200), vec![kind::RTS]));
+        for answer in host.receives(&mut model, &request[0]) {
+            host.answers(&mut model, &answer);
+        }
+        let mut again = host.sends(&mut model, FLOW, 9);
+        while again.is_empty() {
+            host.expires(&mut model).iter().for_each(|pull| host.answers(&mut model, pull));
+            again = host.sends(&mut model, FLOW, 9);
+        }
+        assert_eq!((numbers(&again), again[0].header.kind & data::REPEATED), (vec![0], data::REPEATED));
+    }
+}
+
 /// A receiver never gives more than its sender may have requested, and a surplus of a window.
 #[test]
 fn credit_is_conserved() {

@@ -111,7 +111,9 @@ impl Sender {
         let goes = self.may_send(config) && cx.is_next(id);
         let in_flight = self.in_flight + if goes { bytes } else { 0 };
         let no_credit = self.credit.is_some_and(|credit| credit.bytes - if goes { bytes } else { 0 } <= 0);
-        if self.window.bytes() < in_flight + bytes || no_credit {
+        // In the first window of a paced flow the packet waits for credit, which nothing else would bring.
+        let stands = self.speculating && self.credit.is_some() && self.records.oldest().is_none();
+        if self.window.bytes() < in_flight + bytes || no_credit || stands {
             self.send_request(id, config, cx);
         }
     }
