@@ -331,6 +331,8 @@ mod tests {
         assert_eq!(chosen(Method::PauseBandwidth, ports), 1);
         assert_eq!(chosen(Method::QueueBandwidth, [(0, 0), (0, 0), (6_000, 0)]), 1);
         assert_eq!(chosen(Method::PauseQueueBandwidth, [(0, 0), (0, 0), (0, 1)]), 1);
+        // A queue of the next level counts before use of a lower one.
+        assert_eq!(chosen(Method::PauseQueueBandwidth, [(0, 0), (6_000, 0), (0, 1)]), 0);
         assert_ne!(chosen(Method::Pause, ports), 2);
     }
 
