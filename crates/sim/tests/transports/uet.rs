@@ -2,6 +2,8 @@
 //!
 //! Links of 100 Gbps and 1 us; a full packet is 4150 B on the wire, 64 B of it header, and takes 332 ns; an ACK takes 5.12 ns.
 
+use flowyard_sim::engine::data::finished::Status;
+
 use crate::common::scenarios::flows;
 use crate::common::{Run, US, run};
 
@@ -139,5 +141,29 @@ fn an_incast_loses_nothing() {
         assert!(run.most("fct_acked_ps") > bound, "{settings}");
         let trims = settings.contains("trimming = false");
         assert_eq!(run.total("trims") == 0, trims, "{settings}");
+    }
+}
+
+/// Behind a link at a fifth of its rate one and a half bandwidth-delay products are less than a packet: the flow still begins,
+/// and leaves packet by packet.
+#[test]
+fn a_window_below_a_packet_stalls_no_flow() {
+    for control in ["nscc", "both", "constant", "dctcp"] {
+        let run = run(&format!(
+            "transport.uet = {{ control = \"{control}\" }}
+            [topology.single-switch]
+            hosts = 2
+            rate = \"1Gbps\"
+            delay = \"1us\"
+            [[faults.events]]
+            at = \"0s\"
+            target.cable = [\"host 0\", \"switch\"]
+            change.rate = \"200Mbps\"
+            {}",
+            flows("flows", &[[0, 1]], 50_000)
+        ));
+        let sent = 13 * 64 + 50_000;
+        assert!(run.flow_cells("fct_ps")[0].unwrap() >= sent * 40_000, "{control}");
+        assert_eq!(run.status(), Status::Complete, "{control}");
     }
 }

@@ -41,9 +41,11 @@ impl Scale {
         self.max_window.map_or_else(|| self.window_of(self.base_rtt), |bytes| bytes.0)
     }
 
-    /// The first window.
+    /// The first window: a packet at least, where one and a half bandwidth-delay products are less, as behind a slow link.
+    /// With less nothing would ever be sent, and nothing answered.
     pub fn first_window(&self) -> u64 {
-        self.first_window.map_or_else(|| self.max_window(), |bytes| bytes.0)
+        let window = self.first_window.map_or_else(|| self.max_window(), |bytes| bytes.0);
+        window.max(u64::from(self.mtu))
     }
 }
 
@@ -78,6 +80,9 @@ mod tests {
                 target: Time(rtt.0 * 3 / 4),
             };
             assert_eq!((scale.bdp(), scale.max_window(), scale.first_window()), (bdp, window, window));
+            // 1.5 x 584 B at a 300th of the rate.
+            let slow = Scale { line: Rate(333_333_333), ..scale };
+            assert!(slow.max_window() < 4150 && slow.first_window() == 4150, "{}", slow.max_window());
         }
     }
 }
