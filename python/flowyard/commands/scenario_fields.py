@@ -113,14 +113,14 @@ def _described(schema: Schema, path: tuple[str, ...], field: Schema) -> dict[str
 
 
 def _definition(schema: Schema, part: Schema) -> Schema:
-    """What a reference leads to; the part itself if it is none."""
+    """The definition that a reference names; the part itself if it is no reference."""
     target = part.get("$ref")
     found: Schema = schema["$defs"][target.rpartition("/")[2]] if target else part
     return found
 
 
 def _kind(schema: Schema, field: Schema) -> str:
-    """What a field takes, in words, with its bounds."""
+    """The values of a field, in words, with its bounds."""
     field = _definition(schema, field)
     if choices := field.get("anyOf"):
         return " or ".join(_kind(schema, choice) for choice in choices if choice.get("type") != "null")
