@@ -168,6 +168,10 @@ def parser(word: str | None = None) -> argparse.ArgumentParser:
     return top
 
 
+# Words for a number of runs that differ in their random numbers.
+_REPEATS = ("--seeds", "--runs", "--repetitions", "--repeat", "--repeats")
+
+
 class _Verb(argparse.ArgumentParser):
     """A verb's own parser.
 
@@ -190,10 +194,15 @@ class _Verb(argparse.ArgumentParser):
         """Advice on an option that is unknown here."""
         if word in self.instead or not word.startswith("--"):
             return self.instead.get(word)
+        known = self._option_string_actions
+        if word in _REPEATS and "--replicas" in known:
+            return "did you mean --replicas?"
         from difflib import get_close_matches
 
-        near = get_close_matches(word, self._option_string_actions, n=1, cutoff=0.7)
-        return f"did you mean {near[0]}?" if near else None
+        # Without the dashes, which all have.
+        names = [option[2:] for option in known if option.startswith("--")]
+        near = get_close_matches(word[2:], names, n=1, cutoff=0.7)
+        return f"did you mean --{near[0]}?" if near else None
 
 
 class _Version(argparse.Action):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flowyard import memory
 from flowyard.results import Checked, Result
 from flowyard.terminal.interrupt import Deferred
-from flowyard.text import digits, duration, room, span
+from flowyard.text import digits, duration, durations, room, span
 
 # Seconds after which a trial is given up, at the next news of it.
 TRIAL_S = 0.3
@@ -115,12 +115,12 @@ def measuring(window: dict[str, Any]) -> str:
     if window["rule"] == "all":
         why = f", because {window['why_all']}" if window["why_all"] else ""
         return f"the whole run, {flows}{why}"
-    start = duration(window["from_ps"])
     if window["until_ps"] is None:
-        return f"{flows}, from {start} to the end of the run"
+        return f"{flows}, from {duration(window['from_ps'])} to the end of the run"
+    start, end = durations(window["from_ps"], window["until_ps"])
     how = 'by run.measure = "auto"' if window["rule"] == "chosen" else "by run.measure"
     return (
-        f"{flows}, from {start} to {duration(window['until_ps'])} ({how}); arrivals continue until the last of them "
+        f"{flows}, from {start} to {end} ({how}); arrivals continue until the last of them "
         f"has ended, for at most {duration(window['drain_ps'])}"
     )
 

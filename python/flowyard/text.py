@@ -26,6 +26,20 @@ def duration(ps: float | None) -> str:
     return _scaled(ps, 1000, _TIMES)
 
 
+def durations(start_ps: float, end_ps: float) -> tuple[str, str]:
+    """Two times; with more digits where three would make them one."""
+    start, end = duration(start_ps), duration(end_ps)
+    if start != end or start_ps == end_ps:
+        return start, end
+    number, _, unit = end.partition("\u00a0")
+    shown = len(number.partition(".")[2])
+    for places in range(shown + 1, shown + 13):
+        start, end = (f"{time / _SCALES[unit]:,.{places}f}\u00a0{unit}" for time in (start_ps, end_ps))
+        if start != end:
+            break
+    return start, end
+
+
 def size(number: float | None) -> str:
     """A number of bytes in B, KB, MB, GB or TB; 1 KB is 1,000 B."""
     return _scaled(number, 1000, _SIZES)

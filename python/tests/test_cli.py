@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,6 +14,7 @@ from conftest import PATIENCE_S
 import flowyard as fy
 from flowyard import cli, scenarios, text
 from flowyard.analysis import goodput_bps
+from flowyard.commands import scenario_fields
 from flowyard.errors import EngineError
 
 PACKAGED = ", ".join(scenarios.names())
@@ -100,11 +102,16 @@ def test_an_empty_folder_is_filled(flowyard, small, tmp_path):
         (["run", "./web-search-ndp"], "./web-search-ndp: no such file; did you mean web-search-ndp?"),
         (["check", "there/web-search-ndp.toml"], "there/web-search-ndp.toml: no such file"),
         (["run", "."], ".: is a folder; name a scenario file"),
+        (["run", "small"], "small: no such file; did you mean small.toml?"),
+        (["run", "SMALL.toml"], "SMALL.toml: no such file; did you mean small.toml?"),
+        (["run", "smal.toml"], "smal.toml: no such file; did you mean small.toml?"),
+        (["run", "../small"], "../small: no such file; packaged scenarios"),
         (["run", "small.toml", "-o", "small.toml"], "small.toml: is a file; choose another folder with -o"),
         (["run", "small.toml", "-o", "small.toml/x"], "small.toml/x: cannot write here"),
         (["run", "small.toml", "--set", "run.sead=3"], "run.sead"),
         (["check", "broken.toml"], "broken.toml"),
         (["explain", "fct"], "no column fct; did you mean fct_ps"),
+        (["explain", "transport.ndp.inital_window"], "did you mean transport.ndp.initial_window"),
         (["report", "nowhere"], "nowhere: no such folder"),
         (["report", "."], ".: not the folder of a run, run.json is missing"),
     ],
@@ -237,6 +244,37 @@ def test_explain(flowyard):
     assert "last byte at the receiver" in flowyard("explain", "fct_ps").stdout
     of_sweeps = json.loads(flowyard("explain", "slowdown_p99_9_ci95", "--json").stdout)
     assert set(of_sweeps) == {"sweep.means", "sweep.by_size", "sweep.by_entry", "sweep.over_size"}
+
+
+def test_explain_knows_fields_and_members_of_scenarios(capsys):
+    field = fy.schema()["$defs"]["Ndp"]["properties"]["initial_window"]
+    for name in ("transport.ndp.initial_window", "traffic.web.transport.ndp.initial_window"):
+        assert cli.main(["explain", name]) == 0
+        text = capsys.readouterr().out
+        assert text.startswith(
+            'transport.ndp.initial_window: whole number, at least 1, at most 1000000 or "bdp"; default "bdp"\n'
+        )
+        assert " ".join(field["description"].split()) in " ".join(text.split())
+        assert "docs/reference/transports.md" in text
+    for name, paths in {
+        "ndp": {"transport.ndp", "queue.ndp"},
+        "dctcp": {"transport.tcp.congestion.dctcp", "transport.roce.congestion.dctcp"},
+        "traffic.web.flows": {"traffic.NAME.flows"},
+        # A name alone.
+        "per-flow": {"routing.balancer.per-flow"},
+    }.items():
+        assert cli.main(["explain", name, "--json"]) == 0
+        fields = json.loads(capsys.readouterr().out)["scenario"]
+        assert paths <= {field["name"] for field in fields}
+        pages = {Path(__file__).parents[2] / field["page"] for field in fields}
+        assert all(page.is_file() for page in pages)
+
+
+def test_each_part_of_a_scenario_has_its_page():
+    schema = fy.schema()
+    for part in schema["properties"]:
+        (field,) = [field for field in scenario_fields.named(schema, part) if field["name"] == part]
+        assert (Path(__file__).parents[2] / field["page"]).is_file(), part
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Columns without names are told or refused, never guessed; tables with names; options that apply to nothing."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -52,13 +53,78 @@ def flows(imported):
         ("2\n0 2 3 1000 2.0\n1 2 3 2000 2.1\n", r"conweave-flow.*id,src,dst,size,start"),
         ("0 1 3000 0\n", "columns without names are not guessed: name them, such as --columns src,dst,size,start"),
         ("0,1,3000,0\n", "columns without names are not guessed"),
-        ("0 1 2 3 4 5 6\n", "columns without names are not guessed"),
+        ("0 1 2 3 4 5 6\n", "columns without known names are not guessed: name all 7, in their order"),
         ("0 1 0 0.5 0\n", "has 5 columns without names"),
     ],
 )  # fmt: skip
 def test_columns_that_could_be_several_are_refused(read, text, said):
     with pytest.raises(UserError, match=said):
         read({"flows.txt": text}, topology="single-switch")
+
+
+@pytest.mark.parametrize("chosen", [(), ("flow-table",)])
+def test_unknown_names_of_columns_lead_to_the_option_that_names_them(read, chosen):
+    text = "client,server,payload,t\n0,1,3000,0\n1,2,3000,5\n"
+    with pytest.raises(
+        UserError, match="name all 4, in their order, as --columns src,dst,size,start_us"
+    ) as told:
+        read({"flows.csv": text}, topology="single-switch", formats=chosen)
+    assert "--format" not in str(told.value)
+    # The advice leads on.
+    imported = read({"flows.csv": text}, topology="single-switch", columns="src,dst,size,start_us")
+    assert flows(imported) == [(0, 1, 3000, 0), (1, 2, 3000, 5 * 10**6)]
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(2, "--columns a,b (cables)"), (5, "src,dst,size,start_us,ignored")]
+)
+def test_the_example_has_as_many_columns_as_the_file(count, said):
+    assert said in columns.example(count)
+    assert all(columns.asked(word) for word in re.findall(r"--columns (\S+)", columns.example(count)))
+
+
+@pytest.mark.parametrize(
+    ("unit", "size"),
+    [
+        ("kib", 1536), ("KiB", 1536), ("ki", 1536), ("mib", 3 << 19), ("gib", 3 << 29), ("gi", 3 << 29), ("kb", 1500),
+        ("MB", 1_500_000),
+    ],
+)  # fmt: skip
+def test_sizes_have_binary_and_decimal_units(read, unit, size):
+    named = read({"flows.csv": f"src,dst,size_{unit},start_ms\n0,1,1.5,2\n"}, topology="single-switch")
+    in_cells = read({"flows.csv": f"src,dst,size,start_ms\n0,1,1.5{unit},2\n"}, topology="single-switch")
+    assert flows(named) == flows(in_cells) == [(0, 1, size, 2 * 10**9)]
+
+
+def test_a_part_of_a_byte_is_refused(read):
+    # 0.3 KiB are 307.2 bytes.
+    with pytest.raises(UserError, match=r'size is "0\.3"; must be a whole number of bytes'):
+        read({"flows.csv": "src,dst,size_kib\n0,1,0.3\n"}, topology="single-switch")
+
+
+@pytest.mark.parametrize("unit", ["kilo", "Kib", "words"])
+def test_flows_with_an_unknown_unit_of_sizes_are_no_cables(read, unit):
+    text = f"src,dst,size_{unit},start_ms\n0,1,3,0\n"
+    for chosen in ((), ("flow-table",)):
+        with pytest.raises(
+            UserError, match=f'line 1: has no column of sizes, but "size_{unit}"; units of sizes are b,'
+        ):
+            read({"flows.csv": text}, topology="single-switch", formats=chosen)
+    # A size of a cable is no size of a flow.
+    assert columns.kind_of(["src", "dst", "rate", "delay"]) == columns.CABLES
+
+
+@pytest.mark.parametrize("name", ["h1", "10.0.0.1", "fd00::1", "3com"])
+def test_names_and_addresses_need_their_network(read, name):
+    with pytest.raises(
+        UserError, match="names need their network: give a list of cables, too, or --topology"
+    ):
+        read({"flows.csv": f"src,dst,size,start_us\n{name},h2,3000,0\n"}, topology="single-switch")
+
+
+def test_a_number_that_is_no_host_is_no_name(read):
+    with pytest.raises(UserError, match="must be a whole number"):
+        read({"flows.csv": "src,dst,size,start_us\n1.5,2,3000,0\n"}, topology="single-switch")
 
 
 def test_a_network_rules_orders_out(read):

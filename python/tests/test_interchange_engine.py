@@ -228,9 +228,11 @@ def test_export_writes_a_file(flowyard, files):
         ),
         (["import", "hpcc-flow"], "hpcc-flow has flows, but no network"),
         (["import", "nowhere"], "nowhere: no such file"),
+        (["import", "."], ".: is a folder; name the files in it"),
+        (["import", "scenario.toml"], "scenario.toml: is a scenario already: flowyard run scenario.toml"),
         (
             ["import", "scenario.toml", "-o", "x.toml"],
-            "which is none of the known formats; say --format htsim-topo",
+            "scenario.toml: is a scenario already: flowyard run scenario.toml",
         ),
         (
             ["import", "four.topo", "-o", "scenario.toml"],

@@ -58,6 +58,54 @@ def test_edges_have_ids_of_their_own():
     assert len(ids) == len(set(ids)) == len(network.cables)
 
 
+def labelled(*labels, form="yed"):
+    """Two hosts at a switch with ids of their own and these labels, as yEd or the Topology Zoo writes them."""
+    data = {
+        "yed": '<data key="g"><y:ShapeNode><y:NodeLabel>{}</y:NodeLabel></y:ShapeNode></data>',
+        "zoo": '<data key="l">{}</data>',
+    }[form]
+    nodes = "".join(
+        f'<node id="{number}">{data.format(label) if label else ""}</node>'
+        for number, label in enumerate(labels, 3)
+    )
+    return source(
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">'
+        '<key id="g" for="node" yfiles.type="nodegraphics"/>'
+        '<key id="l" for="node" attr.name="label" attr.type="string"/>'
+        f'<graph edgedefault="undirected">{nodes}<edge source="3" target="5"/><edge source="4" target="5"/>'
+        "</graph></graphml>"
+    )
+
+
+CABLES = {"rate": "10Gbps", "delay": "1us"}
+
+
+@pytest.mark.parametrize("form", ["yed", "zoo"])
+def test_labels_are_the_names_of_nodes(form):
+    text = labelled("hA", "hB", "leaf 1", form=form)
+    network = graphs.read(text, hosts=["hA", "hB"], **CABLES)
+    assert (network.hosts, network.switches) == (["hA", "hB"], [("leaf 1", "switch")])
+    assert edges(network) == [("hA", "leaf 1", 10**10, 10**6), ("hB", "leaf 1", 10**10, 10**6)]
+    assert network.notes == []
+    # Hosts may be named by their ids, which files of flows have.
+    by_ids = graphs.read(text, hosts=["3", "4"], **CABLES)
+    assert by_ids.hosts == ["hA", "hB"]
+    assert by_ids.host_of == {3: 0, 4: 1}
+
+
+@pytest.mark.parametrize(
+    ("labels", "why"), [(("h", "h", "leaf"), '2 have "h"'), (("hA", "hB", None), "1 of 3 have none")]
+)
+def test_labels_that_are_no_names_are_left_out_with_a_note(labels, why):
+    network = graphs.read(labelled(*labels), hosts="leaves", **CABLES)
+    assert network.hosts == ["3", "4"]
+    (note,) = network.notes
+    assert note.startswith("nodes go by their ids")
+    assert why in note
+    with pytest.raises(UserError, match="not a node of the graph; nodes go by their ids"):
+        graphs.read(labelled(*labels), hosts=["leaf"], **CABLES)
+
+
 def test_directed_graphs_have_cables_in_both_directions():
     networkx = graphs.library()
     cable = {"rate": "1Gbps", "delay": "1us"}

@@ -567,6 +567,24 @@ def test_list_and_show(flowyard):
     assert flowyard("paper", "show", "nothing").returncode == 2
 
 
+def test_a_contradiction_that_verdicts_cite_is_shown(flowyard):
+    register = next(paper.register for paper in catalogue.packaged() if paper.id == "DAQ")
+    shown = flowyard("paper", "show", "daq-x1")
+    assert shown.returncode == 0
+    assert register.contradictions["DAQ-X1"] in shown.stdout
+    one = json.loads(flowyard("paper", "show", "DAQ-X1", "--json").stdout)
+    assert one["id"] == "DAQ-X1"
+    assert one["claims"] == [c.id for c in register.claims.values() if "DAQ-X1" in c.contradicted_by]
+    assert one["claims"]
+    refused = flowyard("paper", "show", "DAQ-X1", "-o", "there")
+    assert (refused.returncode, "is a contradiction" in refused.stderr) == (2, True)
+    # The paper lists them all, a figure of it none.
+    whole = flowyard("paper", "show", "DAQ").stdout
+    assert all(f"\n{name}\n  {says}" in whole for name, says in register.contradictions.items())
+    assert "Contradictions" not in flowyard("paper", "show", "DAQ-F5").stdout
+    assert "DAQ-X1" in flowyard("paper", "show", "DAQ-X0").stderr
+
+
 def test_a_study_that_is_shown_is_not_run(tmp_path, flowyard):
     name = study(tmp_path / "s", {"a": "judge.at_least(2, 1)"}, more='print("EXECUTED")')
     shown = flowyard("paper", "show", name)

@@ -667,6 +667,24 @@ def test_numbers_have_units_that_fit(shown, expected):
     assert shown.replace("\u00a0", " ") == expected
 
 
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ((2e12, 4e12), "2.00 s to 4.00 s"),
+        # HPCC's flows start at 2 s.
+        ((2e12, 2_000_100_000_000), "2.0000 s to 2.0001 s"),
+        ((2e12, 2_000_000_000_001), "2.000000000000 s to 2.000000000001 s"),
+        ((1_200_000, 1_200_400), "1.2000 µs to 1.2004 µs"),
+        ((0, 1_500), "0 ps to 1.50 ns"),
+        ((7e9, 7e9), "7.00 ms to 7.00 ms"),
+        ((5e15, 5_000_200_000_000_000), "5,000.0 s to 5,000.2 s"),
+        ((999_600, 1_000_000), "0.9996 µs to 1.0000 µs"),
+    ],
+)
+def test_ends_of_a_window_do_not_read_alike(ends, expected):
+    assert " to ".join(text.durations(*ends)).replace("\u00a0", " ") == expected
+
+
 def test_the_bundle_is_kept_and_a_broken_cache_does_no_harm(tmp_path, monkeypatch, real_bundle):
     assert "</script" not in real_bundle
     made = []

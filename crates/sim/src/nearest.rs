@@ -16,13 +16,15 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["clos", "spine-leaf"], "leaf-spine"),
     (&["star"], "single-switch"),
     (&["torus"], "camcube"),
-    (&["fifo", "taildrop"], "drop-tail"),
+    (&["fifo", "taildrop", "pfifo", "bfifo", "pfifo-fast"], "drop-tail"),
     (&["red-ecn", "ecn-red"], "ecn"),
     (&["pfc"], "lossless"),
     (&["priority", "prio"], "strict-priority"),
-    (&["rdma", "infiniband"], "roce"),
+    (&["rdma", "infiniband", "roce-v2"], "roce"),
     (&["udp"], "datagram"),
     (&["uec", "ultra-ethernet"], "uet"),
+    // Its receivers' credit became the receiver-based control of UET.
+    (&["eqds"], "uet"),
     (&["constant"], "fixed"),
     (&["hadoop"], "facebook-hadoop"),
     (&["shuffle"], "all-to-all"),
@@ -33,6 +35,7 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["simulation"], "run"),
     (&["load-balancing", "load-balancer", "lb"], "balancer"),
     (&["duration", "time", "stop", "end", "sim-time", "simulation-time"], "until"),
+    (&["until", "duration", "length"], "lasts"),
     (&["warmup", "warm-up"], "from"),
     (&["warmup", "warm-up"], "measure"),
     (&["bandwidth", "capacity", "speed", "link-speed"], "rate"),
@@ -60,15 +63,48 @@ fn plain(text: &str) -> String {
     text.to_lowercase().replace('-', "_")
 }
 
+/// A word in small letters and without joints: "DropTail", "drop_tail" and "drop-tail" are one.
+fn bare(text: &str) -> String {
+    plain(text).replace('_', "")
+}
+
+/// The parts of a word in small letters: of "ns3::TcpDctcp" ns3, tcp and dctcp.
+fn parts(word: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut before = ' ';
+    for letter in word.chars() {
+        let joint = matches!(letter, '-' | '_' | ':');
+        if joint || (before.is_lowercase() && letter.is_uppercase()) {
+            parts.push(String::new());
+        }
+        if !joint {
+            parts.last_mut().expect("there is one").extend(letter.to_lowercase());
+        }
+        before = letter;
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The last part of a word that has several, or of other letters than small ones: "TcpCubic" ends with cubic.
+pub fn last_part(word: &str) -> Option<String> {
+    parts(&cut(word)).pop().filter(|part| part != word)
+}
+
+/// No name is as long.
+fn cut(word: &str) -> String {
+    word.chars().take(80).collect()
+}
+
 /// The name that was probably meant: one that the field has another word for, one that the word abbreviates, or the one with
 /// the fewest typing errors, if they are few; or one that the word has among its parts, as "dcqcn-ns3" has "dcqcn".
 pub fn closest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word: String = plain(word).chars().take(80).collect();
-    let meant = names_of(&word);
+    let (word, parts) = (cut(&plain(word)), parts(&cut(word)));
+    let (meant, bare_word) = (names_of(&word), bare(&word));
     let errors = |name: &str| match plain(name) {
         _ if meant.contains(&name) => 0,
-        name if abbreviates(&word, &name) => 0,
-        name if name.len() > 2 && format!("_{word}_").contains(&format!("_{name}_")) => 1,
+        name if bare(&name) == bare_word || abbreviates(&word, &name) => 0,
+        name if name.len() > 2 && has_parts(&parts, &bare(&name)) => 1,
         name => strsim::damerau_levenshtein(&word, &name),
     };
     let (errors, name) =
@@ -78,13 +114,21 @@ pub fn closest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
 
 /// Whether a word is a name but for its spelling, or another word of the field for it.
 pub fn means(word: &str, name: &str) -> bool {
-    plain(word) == plain(name) || names_of(&plain(word)).contains(&name)
+    bare(word) == bare(name) || names_of(word).contains(&name)
 }
 
-/// The names here of what the field has this word for, in its plain form.
+/// The names here of what the field has this word for.
 fn names_of(word: &str) -> Vec<&'static str> {
-    let has = |words: &[&str]| words.iter().any(|other| plain(other) == word);
+    let word = bare(word);
+    let has = |words: &[&str]| words.iter().any(|other| bare(other) == word);
     SYNONYMS.iter().filter(|(words, _)| has(words)).map(|(_, name)| *name).collect()
+}
+
+/// Whether parts of a word that stand together are a name without its joints: "FqCoDel" has codel.
+fn has_parts(parts: &[String], name: &str) -> bool {
+    const TOGETHER: usize = 4;
+    let run = |start: usize, count: usize| parts[start..].iter().take(count).map(String::as_str);
+    (0..parts.len()).any(|start| (1..=TOGETHER).any(|count| run(start, count).collect::<String>() == name))
 }
 
 /// Whether several words with blanks between them are the first letters of those of a name: "pod 0 agg 1".
@@ -128,6 +172,27 @@ mod tests {
         assert_eq!(closest("link_rate", ["k", "rate"]), Some("rate"));
         // A part of its letters says nothing.
         assert_eq!(closest("iterate", ["k", "rate"]), None);
+    }
+
+    #[test]
+    fn letters_and_joints_of_other_spellings_make_no_difference() {
+        assert_eq!(closest("DropTail", ["infinite", "drop-tail"]), Some("drop-tail"));
+        assert_eq!(closest("minrto", ["mtu", "rto_min", "rto_max"]), Some("rto_min"));
+        assert_eq!(closest("initCwnd", ["mtu", "initial_window"]), Some("initial_window"));
+        assert!(means("LinkSpeed", "rate"));
+    }
+
+    #[test]
+    fn names_of_ns3_have_the_name_among_their_parts() {
+        let queues = ["drop-tail", "ecn", "red", "codel"];
+        assert_eq!(closest("RedQueueDisc", queues), Some("red"));
+        assert_eq!(closest("ns3::FqCoDelQueueDisc", queues), Some("codel"));
+        assert_eq!(closest("PfifoFast", queues), Some("drop-tail"));
+        assert_eq!(last_part("ns3::TcpDctcp").as_deref(), Some("dctcp"));
+        assert_eq!(last_part("DCTCP").as_deref(), Some("dctcp"));
+        assert_eq!(last_part("dctcp"), None);
+        // Parts that only begin as a name say nothing.
+        assert_eq!(closest("ReduceQueue", queues), None);
     }
 
     #[test]

@@ -189,7 +189,9 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, String> {
     if unit.is_empty() {
         return Err(format!("has no unit; use one of {}, as in {}", units(), Q::EXAMPLE));
     }
-    let Some((_, scale)) = Q::UNITS.iter().find(|(name, _)| *name == unit) else {
+    // The micro sign and the Greek letter, which reports print.
+    let latin = unit.replace(['\u{b5}', '\u{3bc}'], "u");
+    let Some((_, scale)) = Q::UNITS.iter().find(|(name, _)| *name == latin) else {
         return Err(format!("has the unit \"{unit}\"; use one of {}", units()));
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -276,6 +278,8 @@ mod tests {
     #[test]
     fn reads_and_prints() {
         assert_eq!(parse::<Time>("1.5us"), Ok(Time(1_500_000)));
+        assert_eq!(parse::<Time>("1.5\u{b5}s"), Ok(Time(1_500_000)));
+        assert_eq!(parse::<Time>("2 \u{3bc}s"), Ok(Time(2_000_000)));
         assert_eq!(parse::<Bytes>("64KiB"), Ok(Bytes(65_536)));
         assert_eq!(parse::<Rate>("2.5 Gbps"), Ok(Rate(2_500_000_000)));
         assert_eq!(Time(1_500_000).to_string(), "1500ns");

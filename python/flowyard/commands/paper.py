@@ -18,11 +18,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
     added = _verb(verbs, "list", _list, "list papers, figures, and the number of claims that each checks")
     added.add_argument("id", metavar="PAPER", nargs="?", help="only this paper, such as NDP; default all")
-    added = _verb(verbs, "show", _show, "show a paper, the claims of a figure or one claim")
+    added = _verb(verbs, "show", _show, "show a paper, the claims of a figure, or one claim or contradiction")
     added.add_argument(
         "id",
         metavar="ID",
-        help="a paper, a figure or a claim; or a study's folder, whose claims.toml is read without running Python",
+        help="a paper, a figure, a claim or a contradiction; or a study's folder, whose claims.toml is read without "
+        "running Python",
     )
     added.add_argument(
         "-o",

@@ -10,12 +10,17 @@ from dataclasses import dataclass
 
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
-from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, plain, unit_power
+from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, decimal, plain, quantity, unit_power
 
 FLOWS, CABLES = "flows", "cables"
 
 # Powers of ten of a byte.
 SIZE_UNITS = {"b": 0, "byte": 0, "bytes": 0, "kb": 3, "mb": 6, "gb": 9, "tb": 12}
+# Powers of two of a byte.
+BINARY_UNITS = {"kib": 10, "mib": 20, "gib": 30, "tib": 40, "ki": 10, "mi": 20, "gi": 30, "ti": 40}
+_SIZE = re.compile(r"([0-9.]+(?:e[+-]?[0-9]+)?)\s*([a-z]*)", re.ASCII)
+# So many digits behind the point may be exact in a size with a binary unit.
+_PLACES = 12
 _LONG_TIMES = {
     "seconds": "s", "secs": "s", "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns", "picoseconds": "ps",
 }  # fmt: skip
@@ -86,9 +91,47 @@ def kind_of(words: Sequence[str]) -> str | None:
         return None
     for kind, needed in NEEDED.items():
         roles = {column.role for column in named(words, kind)}
-        if all(roles & set(some) for some in needed):
+        if all(roles & set(some) for some in needed) and not (kind == CABLES and sizes_unread(words)):
             return kind
-    return None
+    return FLOWS if sizes_unread(words) else None
+
+
+def sizes_unread(words: Sequence[str]) -> list[str]:
+    """Columns that begin as one of sizes or starts does, where src and dst but no size is known: flows, no cables."""
+    columns = named(words, FLOWS)
+    roles = {column.role for column in columns}
+    if not {"src", "dst"} <= roles or roles & {"size", "packets"}:
+        return []
+    begins = tuple(f"{name}_" for role in ("size", "packets") for name in NAMES[FLOWS][role])
+    return [column.name for column in columns if _plain_name(column.name).startswith(begins)]
+
+
+def example(count: int) -> str:
+    """The option that names so many columns, for messages."""
+    given = (["src", "dst", "size", "start_us"], ["a", "b", "rate", "delay_us"])
+    flows, cables = (",".join((names + ["ignored"] * count)[:count]) for names in given)
+    said = f"--columns {cables} (cables)"
+    return f"--columns {flows} (flows) or {said}" if count > 2 else said
+
+
+def size_bytes(word: str, unit: str | None = None) -> int:
+    """The bytes that a cell says, exactly; a bare number has the unit of its column, or is bytes.
+
+    Raises:
+        ValueError: It is no size, or no whole number of bytes.
+    """
+    match = _SIZE.fullmatch(plain(word).lower())
+    if not match:
+        raise ValueError("is no size")
+    number, name = match[1], match[2] or unit or "b"
+    if name not in BINARY_UNITS:
+        return quantity(number + name, SIZE_UNITS)
+    scaled = decimal(number, _PLACES)
+    size: int
+    size, rest = divmod((scaled[0] if scaled else 0) << BINARY_UNITS[name], 10**_PLACES)
+    if scaled is None or not scaled[1] or rest:
+        raise ValueError("is no whole number of bytes")
+    return size
 
 
 def asked(text: str) -> tuple[str, list[Column]]:
@@ -145,7 +188,8 @@ def _unit(role: str, unit: str, word: str) -> str | None:
         return unit if unit_power(unit, TIME_UNITS) is not None else None
     if role == "size":
         # Kb and Mb, with a capital prefix and a small b, are bits, which sizes are not in.
-        return unit if unit in SIZE_UNITS and not re.search(r"[KMGT]b\W*$", word) else None
+        known = unit in SIZE_UNITS or unit in BINARY_UNITS
+        return unit if known and not re.search(r"[KMGT]i?b\W*$", word) else None
     if role == "rate":
         # Names have lost their capitals, but for a B of bytes.
         spelt = unit[:1].upper() + unit[1:] if unit[:1] in "kmgt" else unit
@@ -156,7 +200,10 @@ def _unit(role: str, unit: str, word: str) -> str | None:
 
 def _plain_name(word: str) -> str:
     """A name in small letters, its parts joined by "_"."""
-    apart = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", plain(word)) if word[:1].islower() else plain(word)
+    # The two letters of KiB stay together.
+    apart = (
+        re.sub(r"([a-z0-9])(?<![KMGT]i)([A-Z])", r"\1_\2", plain(word)) if word[:1].islower() else plain(word)
+    )
     return re.sub(r"[^a-z0-9]+", "_", apart.lower().replace("/s", "ps")).strip("_")
 
 

@@ -16,8 +16,9 @@ from flowyard.errors import UserError
 from flowyard.folders import cannot_write, create, refuse_existing, require_suffix, there_already
 from flowyard.interchange import htsim_plan as plans
 from flowyard.interchange.exporting import FORMATS, OF_RUNS, export, of_run, with_traffic
-from flowyard.interchange.importing import Imported, Options, read
+from flowyard.interchange.importing import Imported, Options, load, read
 from flowyard.interchange.scenario_text import fragment, toml
+from flowyard.interchange.sniffing import refuse_scenario
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.progress import counter
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 def import_files(arguments: argparse.Namespace) -> int:
     """`flowyard import`."""
+    refuse_no_peer(arguments.files)
     output = arguments.output or Path(f"{arguments.files[0].stem}.toml")
     refuse_taken(output)
     if plans.asked(arguments.files, arguments.format):
@@ -119,6 +121,13 @@ def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) 
     title = f"{arguments.scenario} -> {output} ({arguments.to})"
     _tell(arguments.json, title, {"file": str(output)}, written.facts, written.notes)
     return 0
+
+
+def refuse_no_peer(files: Sequence[Path]) -> None:
+    """Raises a UserError for a folder, and for a scenario: that it could not be written beside itself says less."""
+    for path in files:
+        if path.is_dir() or (path.suffix == ".toml" and path.is_file()):
+            refuse_scenario(load(path))
 
 
 def refuse_taken(path: Path) -> None:

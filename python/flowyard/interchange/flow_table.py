@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
 from flowyard.interchange import tables
-from flowyard.interchange.columns import SIZE_UNITS, Column
+from flowyard.interchange.columns import Column, size_bytes
 from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
 from flowyard.interchange.hpcc_flow import BYTES_MAX, node
-from flowyard.interchange.text import TIME_UNITS, Source, decimal, plain, quantity, unit_power
+from flowyard.interchange.text import TIME_UNITS, Source, decimal, unit_power
 
 
 @dataclass
@@ -104,7 +104,8 @@ def _host(source: Source, row: tables.Row, role: str, reading: Reading) -> int:
         raise source.wrong(
             row[0], f"{role} is {shown(word)}, which is no host of the topology, such as {some}"
         )
-    if word and not reading.by_name and not word[0].isdecimal() and word[0] not in "+-.":
+    # An address, such as 10.0.0.1, is a name.
+    if word and not reading.by_name and decimal(word.lstrip("+-."), 0) is None:
         what = "names need their network: give a list of cables, too, or --topology SCENARIO"
         raise source.wrong(row[0], f"{role} is {shown(word)}; {what}")
     return node(source, row[0], role, word, reading.host_of)
@@ -141,9 +142,7 @@ def _size(source: Source, row: tables.Row, reading: Reading) -> int:
         return _within(source, row, packets * (reading.packet_bytes or 1), found[0])
     word, column = tables.cell(source, row, reading.columns, "size") or ("", Column("size", "size"))
     try:
-        text = plain(word).lower()
-        bare = decimal(text, 0) is not None
-        size = quantity(text + (column.unit or "b") if bare else text, SIZE_UNITS)
+        size = size_bytes(word, column.unit)
     except ValueError:
         example = "a whole number of bytes, 1 or more, such as 3000 or 3KB"
         raise source.wrong(row[0], f"size is {shown(word)}; must be {example}") from None

@@ -6,6 +6,7 @@ A node is a host or a switch, an edge a cable; parallel cables need a MultiGraph
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from flowyard.errors import UserError
@@ -14,9 +15,15 @@ from flowyard.interchange import cabling
 from flowyard.interchange.text import Source, rate_text, time_text
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     import networkx
 
     from flowyard.interchange.network import Network
+
+
+# The text of a node in yEd, of which networkx makes this attribute, and in the Topology Zoo.
+LABEL = "label"
 
 
 def library() -> Any:
@@ -39,10 +46,40 @@ def read(source: Source, form: str = "graphml", **options: Any) -> Network:
         raise source.wrong(
             0, f"is not {name} that networkx can read ({type(error).__name__}: {shown(error)})"
         ) from None
+    graph, ids, notes = _by_labels(networkx, graph)
+    if ids and options.get("hosts") not in (None, cabling.LEAVES):
+        # Hosts may be named by their ids as well.
+        labels = {str(node): label for label, node in ids.items()}
+        options["hosts"] = [host if host in ids else labels.get(host, host) for host in options["hosts"]]
     try:
-        return network_of(graph, **options)
+        network = network_of(graph, **options)
     except UserError as error:
-        raise source.wrong(0, str(error)) from None
+        raise source.wrong(0, "; ".join([str(error), *notes])) from None
+    numbers = [str(ids[name]) for name in network.hosts] if ids else []
+    if numbers and all(number.isascii() and number.isdecimal() for number in numbers):
+        # Files of flows have the numbers.
+        network.host_of = {int(number): host for host, number in enumerate(numbers)}
+    network.notes += notes
+    return network
+
+
+def _by_labels(networkx: Any, graph: Any) -> tuple[Any, dict[str, Hashable], list[str]]:
+    """The graph with the labels of its nodes as names, if each has its own, as yEd and the Topology Zoo write them.
+
+    Returns:
+        The graph, the id of each label that is a name now, and a note on labels that are none.
+    """
+    labels = {node: " ".join(str(data.get(LABEL, "")).split()) for node, data in graph.nodes(data=True)}
+    if not any(labels.values()) or all(label == str(node) for node, label in labels.items()):
+        return graph, {}, []
+    counts = Counter(labels.values())
+    if "" in counts:
+        why = f"{counts['']} of {len(labels)} have none"
+    elif more := next((label for label, count in counts.items() if count > 1), None):
+        why = f"{counts[more]} have {shown(more)}"
+    else:
+        return networkx.relabel_nodes(graph, labels), {label: node for node, label in labels.items()}, []
+    return graph, {}, [f"nodes go by their ids: labels are no names where not each node has its own ({why})"]
 
 
 def _gml(networkx: Any, text: str) -> Any:

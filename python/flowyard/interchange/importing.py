@@ -138,6 +138,8 @@ def read(
 
 def load(path: Path) -> Source:
     """A file's text."""
+    if path.is_dir():
+        raise UserError(f"{reading.as_text(path)}: is a folder; name the files in it")
     return Source(reading.as_text(path), reading.text(path, encoding="utf-8-sig"))
 
 
@@ -393,6 +395,13 @@ class _Import:
             asked = columns.named(orders.of_format(name).split(","), columns.FLOWS)
             self.notes.append(f"columns read as {' '.join(column.name for column in asked)}")
         elif asked is None and head:
+            if unread := columns.sizes_unread(head.words):
+                what = f"has no column of sizes, but {' and '.join(map(shown, unread))}"
+                units = ", ".join([*columns.SIZE_UNITS, *columns.BINARY_UNITS])
+                raise source.wrong(
+                    head.line,
+                    f"{what}; units of sizes are {units}; name the columns with --columns, in their order",
+                )
             asked = columns.unique(columns.named(head.words, columns.FLOWS), source.name)
         elif asked is None:
             raise source.wrong(0, f"has no line that names its columns; {orders.hint(source)}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
-from flowyard.interchange import tables
+from flowyard.interchange import columns, tables
 from flowyard.interchange.text import Source, decimal
 
 # Rows that are tried; more could rule out further orders, not admit one.
@@ -67,7 +67,10 @@ def hint(source: Source) -> str:
         if all(len(row) == order.columns.count(",") + 1 == width for row in rows)
         and _fits(order, rows, None, True)
     ]
-    some = " or ".join(found) or "src,dst,size,start_us"
+    if not found:
+        option = columns.example(width)
+        return f"columns without known names are not guessed: name all {width}, in their order, as {option}"
+    some = " or ".join(found)
     return f"columns without names are not guessed: name them, such as --columns {some}, with units as in start_us"
 
 

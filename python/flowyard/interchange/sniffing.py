@@ -1,5 +1,6 @@
 """Which format a text is in, by its content; and what it is, where it is known but not read."""
 
+import json
 import re
 import shlex
 import tomllib
@@ -198,11 +199,36 @@ def _refuse_known(source: Source, start: str) -> None:
 
 def _unknown(source: Source, start: str) -> UserError:
     line = start.splitlines()[0] if start else ""
-    what = f"begins {shown(line)}, which is none of the known formats; say --format {', '.join(READ)}"
+    what = f"begins {shown(line)}, which is none of the known formats"
+    refuse_scenario(source)
+    advice = orders.hint(source) if _is_table(source) else f"say --format {', '.join(READ)}"
+    raise source.wrong(0, f"{what}; {advice}")
+
+
+def refuse_scenario(source: Source) -> None:
+    """Raises a UserError if a text is a scenario of Flowyard, which is run and not converted."""
+    if _is_scenario(source):
+        raise source.wrong(0, f"is a scenario already: {shlex.join(['flowyard', 'run', source.name])}")
+
+
+def _is_scenario(source: Source) -> bool:
+    """Whether a text has the first fields of a scenario, sound or not."""
+    if not re.search(r"\btraffic\b", source.text):
+        return False
+    try:
+        document = (tomllib if not source.text.lstrip().startswith("{") else json).loads(source.text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and {"topology", "traffic"} <= document.keys()
+
+
+def _is_table(source: Source) -> bool:
+    """Whether a text has columns: rows of one width, with a sign between their cells, or with numbers at their ends."""
     cells = [words for _, (_, words) in zip(range(_LOOKED_AT), tables.rows(source), strict=False)]
-    if cells and len(cells[0]) > 1 and all(_number(word) for row in cells for word in row):
-        what = f"begins {shown(line)}, which is none of the known formats; {orders.hint(source)}"
-    raise source.wrong(0, what)
+    if not cells or len({len(row) for row in cells}) > 1 or len(cells[0]) < 2:
+        return False
+    below = cells[1:] or cells
+    return tables.is_separated(source) or all(_number(row[-1]) for row in below)
 
 
 def _number(word: str) -> bool:

@@ -111,6 +111,11 @@ def unread(columns: list[Column]) -> list[str]:
     return [f"columns not read: {', '.join(names)}"] if names else []
 
 
+def is_separated(source: Source) -> bool:
+    """Whether there are signs between the cells, and not only blanks."""
+    return _separator(source) is not None
+
+
 def _separator(source: Source) -> str | None:
     """Separator of the cells, by the first line; None for blanks."""
     for line in source.text.split("\n"):

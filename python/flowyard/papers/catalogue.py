@@ -225,6 +225,7 @@ def _unknown(name: str) -> str:
     names = [ALL]
     for paper in packaged():
         names += [paper.id, *(figure.id for figure in paper.figures), *paper.register.claims]
+        names += paper.register.contradictions
     # A figure with a single claim may share its name.
     near = difflib.get_close_matches(name.upper(), dict.fromkeys(names), n=3)
     meant = f"did you mean {', '.join(near)}?" if near else f"papers: {', '.join(p.id for p in packaged())}"

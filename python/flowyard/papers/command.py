@@ -56,7 +56,9 @@ def list_papers(arguments: argparse.Namespace) -> int:
 
 
 def show_one(arguments: argparse.Namespace) -> int:
-    """`flowyard paper show ID`: the claims of a paper, a figure, or one claim; with -o also the pictures."""
+    """`flowyard paper show ID`: the claims of a paper, a figure, one claim or a contradiction; with -o pictures."""
+    if _show_contradiction(arguments):
+        return COMPLETE
     # What is only shown is not executed.
     selection = catalogue.select(arguments.id, run_code=False)
     packaged = {paper.folder for paper in catalogue.known()}
@@ -81,11 +83,36 @@ def show_one(arguments: argparse.Namespace) -> int:
                 figure = paper.figure_of(claim.id)
                 print(f"  {f'figure {figure.id}: {figure.title}' if figure else verdicts.NOBODY}")
             print()
+        if paper.register.contradictions and len(claims) == len(paper.register.claims):
+            print("Contradictions of the paper with itself, or with what can be:\n")
+            for name, says in paper.register.contradictions.items():
+                print(f"{name}\n  {says}\n")
     if own:
         print(
             f"from {Path(arguments.id) / 'claims.toml'} alone; flowyard paper run also runs the Python files beside it"
         )
     return code
+
+
+def _show_contradiction(arguments: argparse.Namespace) -> bool:
+    """Prints the contradiction of that name and the claims that it makes fail; False if there is none."""
+    asked = arguments.id.upper()
+    for paper in catalogue.known():
+        says = paper.register.contradictions.get(asked)
+        if says is None:
+            continue
+        if arguments.output or arguments.results:
+            raise UserError(
+                f"{asked}: is a contradiction, which has no pictures; -o goes with a paper or a figure"
+            )
+        failing = [claim.id for claim in paper.register.claims.values() if asked in claim.contradicted_by]
+        if arguments.json:
+            print(json.dumps({"id": asked, "says": says, "claims": failing}, indent=2, ensure_ascii=False))
+        else:
+            print(f"{paper.register.title}\n{paper.register.source}\n\n{asked} (contradiction)\n  {says}")
+            print(f"  claims predicted to fail: {', '.join(failing) or 'none'}")
+        return True
+    return False
 
 
 def _draw(arguments: argparse.Namespace, selection: catalogue.Selection, *, own: bool) -> int:

@@ -31,9 +31,9 @@ def no_fct(run: Run) -> str | None:
             "them out."
         )
     if run.measured.is_empty():
+        window = " to ".join(text.durations(*run.window_ps))
         return (
-            f"None of {own.height:,} flows starts in the measuring window, from {text.duration(run.window_ps[0])} to "
-            f"{text.duration(run.window_ps[1])}: change run.measure."
+            f"None of {own.height:,} flows starts in the measuring window, from {window}: change run.measure."
         )
     return not_completed(run) or given_up(run) or f"{_too_short(run)} {_remedy(run)}".strip()
 

@@ -1,6 +1,7 @@
 """Scenarios that ship with the package: `flowyard run NAME` finds them when no file has that name."""
 
 import os
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -35,8 +36,26 @@ def find(scenario: str | PathLike[str]) -> Path:
         raise UserError(f"{asked}: is a folder; name a scenario file")
     if reason := reading.unreachable(path):
         raise UserError(f"{asked}: {reason}")
+    near = _beside(path) or _nearest(name, names())
+    meant = f"did you mean {near}? " if near else ""
+    raise UserError(f"{asked}: no such file; {meant}packaged scenarios: {', '.join(names())}")
+
+
+def _nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str | None:
     import difflib
 
-    near = difflib.get_close_matches(name, names(), n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
-    raise UserError(f"{asked}: no such file; {meant}packaged scenarios: {', '.join(names())}")
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=cutoff)), None)
+
+
+def _beside(path: Path) -> str | None:
+    """The scenario file whose name is nearly that of a path: without its ending, or with letters of another size."""
+    try:
+        files = sorted(file for file in path.parent.iterdir() if file.suffix.lower() in (".toml", ".json"))
+    except OSError:
+        return None
+    name = path.name.lower()
+    same = (file for file in files if name in (file.name.lower(), file.stem.lower()))
+    if found := next(same, None):
+        return str(found)
+    near = _nearest(name, [file.name.lower() for file in files], cutoff=0.85)
+    return next((str(file) for file in files if file.name.lower() == near), None)

@@ -80,8 +80,8 @@ class Members:
         if value in classes:
             return {"tcp": {"congestion": _python(value)}}
         names += [*self._classes("transport"), *classes]
-        near = difflib.get_close_matches(value, names, n=1)
-        meant = f"did you mean {near[0]}? " if near else ""
+        near = _nearest(value, names)
+        meant = f"did you mean {near}? " if near else ""
         raise UserError(
             f"compare: {value!r} is no transport; {meant}there are {', '.join(dict.fromkeys(names))}; "
             "the file of a class in Python follows --prototype"
@@ -89,6 +89,16 @@ class Members:
 
     def _classes(self, kind: str | None) -> list[str]:
         return [own.name for own in self.handed if own.kind == kind]
+
+
+def _nearest(value: str, names: Sequence[str]) -> str | None:
+    """The name that was probably meant: capitals and joints make no difference, and ns-3 has Tcp before some names."""
+    plain = {name.lower().replace("_", "-"): name for name in reversed(names)}
+    word = value.lower().replace("_", "-")
+    for tried in (word, word.rpartition("::")[2].removeprefix("tcp").strip("-")):
+        if near := difflib.get_close_matches(tried, plain, n=1):
+            return plain[near[0]]
+    return None
 
 
 def _python(name: str) -> dict[str, Any]:

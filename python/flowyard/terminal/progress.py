@@ -189,8 +189,9 @@ class Overall:
                 self._last = now
                 work = self._done + sum(self._under_way.values())
                 seconds = now - self._started
-                left = f"{span(seconds * (self._total - work) / work)} left" if work else "time left unknown"
-                text = f"{self._done:,} of {self._total:,} runs, {left}"
+                text = f"{self._done:,} of {self._total:,} runs"
+                if self._done < self._total:
+                    text += f", {_left(seconds * (self._total - work) / work if work else None)}"
                 self._show(work / self._total, text)
 
 
@@ -210,6 +211,14 @@ def counter(name: str, what: str, stream: TextIO | None = None) -> Callable[[int
     return count
 
 
+def _left(seconds: float | None) -> str:
+    """The time that work still takes, in words; None if nothing tells it."""
+    if seconds is None:
+        return "time left unknown"
+    # Shorter than that is no number, and 0 s would say that it is over.
+    return f"{span(seconds)} left" if seconds >= 1 else "less than a second left"
+
+
 def fraction(progress: Any, packet_hops: int = 0) -> float:
     """Share of the run that is done, by flows, time or foreseen packet-hops, whichever ends it first.
 
@@ -227,7 +236,7 @@ def describe(progress: Any, seconds: float, packet_hops: int = 0) -> str:
     # Beyond what was foreseen nothing tells how far a run is but flows and time.
     if packet_hops and progress["packet_hops"] > packet_hops:
         done = fraction(progress)
-    left = f"{span(seconds * (1 - done) / done)} left" if done > 0 else "time left unknown"
+    left = _left(seconds * (1 - done) / done if done > 0 else None)
     if progress["now_ps"] < progress.get("from_ps", 0):
         flows = f"warm-up before {progress['flows']:,} flows"
     else:

@@ -44,7 +44,7 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    /// The unit that another spelling of it means: "25G" or "25 Gbit/s" for Gbps, "1\u{b5}s" for us; or one with few typing
+    /// The unit that another spelling of it means: "25G" or "25 Gbit/s" for Gbps, "usec" for us; or one with few typing
     /// errors.
     fn unit_meant(&self, written: &str) -> Option<&'static str> {
         let plain = written.to_lowercase().replace(['\u{b5}', '\u{3bc}'], "u");

@@ -1,7 +1,8 @@
 //! The place where a key belongs that stands at a wrong one, for messages: `load` is traffic.queries.arrivals.poisson.load.
 //!
 //! Users write a field at the top, or in the wrong table. The document says which of the fields of that name can be
-//! meant: those of the members that it chooses.
+//! meant: those of the members that it chooses. A key within a table belongs to the same part of the document, or to none: the
+//! keys that are known in the table say more than a field of that name far from it.
 
 use std::iter::zip;
 
@@ -46,9 +47,10 @@ fn places<'a, 'v>(root: &'a Value, document: &'v Value, above: &str, key: &str) 
     let known: [&dyn Fn(&str) -> bool; 2] = [&|own| own == key, &|own| means(key, own)];
     let shared =
         |part: &Part| zip(part.path.split('.'), above.split('.')).take_while(|(a, b)| a == b).count();
+    let near_enough = part_of(document, above);
     let (mut best, mut most) = (Vec::new(), None);
     for (open, known) in [false, true].into_iter().flat_map(|open| known.map(|known| (open, known))) {
-        let mut found = search(root, document, known, open);
+        let mut found = search(root, document, |part| known(part.name) && shared(part) >= near_enough, open);
         let near = found.iter().map(shared).max();
         if near > most {
             found.retain(|part| Some(shared(part)) == near);
@@ -61,18 +63,28 @@ fn places<'a, 'v>(root: &'a Value, document: &'v Value, above: &str, key: &str) 
     best
 }
 
-/// The places of a key that have the fewest tables above them.
+/// How many steps of a path lead to the part of the document that it is in: the field at the top, or an item of a list there.
+fn part_of(document: &Value, path: &str) -> usize {
+    let (top, rest) = path.split_once('.').unwrap_or((path, ""));
+    let item = rest.split('.').next().unwrap_or_default();
+    match document.get(top) {
+        Some(Value::Array(items)) if steps(items).iter().any(|step| step == item) => 2,
+        _ => usize::from(!top.is_empty()),
+    }
+}
+
+/// The places that fit and have the fewest tables above them.
 fn search<'a, 'v>(
     root: &'a Value,
     document: &'v Value,
-    known: impl Fn(&str) -> bool,
+    fits: impl Fn(&Part) -> bool,
     open: bool,
 ) -> Vec<Part<'a, 'v>> {
     let mut level = vec![Part { path: String::new(), name: "", schema: root, value: Some(document) }];
     for _ in 0..DEEPEST {
         level = level.iter().flat_map(|part| below(root, part, open)).collect();
-        if level.iter().any(|part| known(part.name)) {
-            level.retain(|part| known(part.name));
+        if level.iter().any(&fits) {
+            level.retain(&fits);
             return level;
         }
     }
@@ -169,6 +181,15 @@ mod tests {
         assert_eq!(of("traffic.c.load"), "did you mean \"traffic.c.arrivals.poisson.load\"?");
         assert_eq!(of("traffic.b.arrivals.periodic.count"), "did you mean \"traffic.b.flows\"?");
         assert_eq!(guessed("traffic.b.arrivals.periodic.frobs", json!(1)), None);
+    }
+
+    #[test]
+    fn a_key_in_a_table_does_not_belong_to_a_part_far_from_it() {
+        assert_eq!(guessed("topology.leaf-spine.load", json!(0.7)), None);
+        assert_eq!(guessed("traffic.b.arrivals.load", json!(0.7)), None);
+        assert_eq!(guessed("faults.every", json!("1ms")), None);
+        let seed = guessed("run.measure.seed", json!(3)).unwrap_or_default();
+        assert_eq!(seed, "did you mean \"run.seed\"?");
     }
 
     #[test]

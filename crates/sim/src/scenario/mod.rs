@@ -75,6 +75,7 @@ pub fn read_with_fabric(
     let mut fabric = None;
     // Behind the place where the walk gave up, the values are unchecked.
     if problems.len() < PROBLEMS_MAX {
+        prototypes::hint(&mut problems, prototypes);
         problems.extend(files::put_in(&mut document, &problems, files));
         problems.extend(prototypes::put_in(&mut document, &problems, prototypes));
         let (found, built) = check::check(&mut document, &problems, names_hosts, admit);

@@ -47,6 +47,25 @@ impl Prototypes {
     }
 }
 
+/// Adds to problems with the bare name of a prototype how a scenario names one.
+pub(super) fn hint(found: &mut [Problem], prototypes: &Prototypes) {
+    for problem in found {
+        let key = problem.path.rsplit('.').next().unwrap_or_default();
+        let Some(name) = problem.value.as_ref().and_then(Value::as_str) else { continue };
+        // Not each choice has them.
+        if !problem.message.contains(&format!("\"{MEMBER}\"")) {
+            continue;
+        }
+        let named = |key: &str| prototypes.of(key).is_some_and(|(.., named)| named.contains_key(name));
+        let member = format!("{{ {MEMBER} = {{ name = \"{name}\" }} }}");
+        if named(key) {
+            problem.hint = Some(format!("write {member}"));
+        } else if key == "transport" && named("congestion") {
+            problem.hint = Some(format!("write {{ tcp = {{ congestion = {member} }} }}"));
+        }
+    }
+}
+
 /// Puts the prototypes' values into the document, where the walk found no fault; or returns their problems.
 pub(super) fn put_in(document: &mut Value, found: &[Problem], prototypes: &Prototypes) -> Vec<Problem> {
     let mut visit = Visit { found, prototypes, problems: Vec::new() };

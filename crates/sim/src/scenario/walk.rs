@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::bounds::{bounds, plain, quantity};
 use super::elsewhere;
 use super::schema::{Choice, choice, present, resolve};
-use crate::nearest::{GUESSES, closest, did_you_mean, means};
+use crate::nearest::{GUESSES, closest, did_you_mean, last_part, means};
 use crate::problem::{PROBLEMS_MAX, Problem, join, list, show, steps};
 use crate::topology::names::Names;
 use crate::traffic::hosts::Host;
@@ -55,6 +55,7 @@ impl<'a> Walk<'a> {
     }
 
     fn value(&mut self, schema: &'a Value, value: &mut Value) {
+        make_whole(schema, value);
         if schema.get("$ref").is_some() {
             let before = self.problems.len();
             self.value(resolve(self.root, schema), value);
@@ -235,6 +236,16 @@ impl<'a> Walk<'a> {
         choice.names().into_iter().find_map(below)
     }
 
+    /// The same, and the name; or those of its last part, as of "TcpCubic", if the whole stands for no variant.
+    fn within_a_variant(&self, choice: &Choice<'a>, name: &str) -> Option<(String, String)> {
+        if let Some(field) = self.below_a_variant(choice, name) {
+            return Some((field, name.to_string()));
+        }
+        let is_variant = choice.names().into_iter().any(|own| means(name, own));
+        let last = last_part(name).filter(|_| !is_variant)?;
+        Some((self.below_a_variant(choice, &last)?, last))
+    }
+
     fn bare_name(&mut self, choice: &Choice<'a>, name: &str, value: &mut Value) {
         match (choice.words.contains(&name), choice.table(name)) {
             (true, Some(_)) => *value = json!({ name: {} }),
@@ -248,8 +259,8 @@ impl<'a> Walk<'a> {
                 let names = choice.names();
                 let near = || closest(name, names.iter().copied()).map(did_you_mean);
                 // As a value, which fits a file, an override and a list, such as the values of an axis.
-                let within = self.below_a_variant(choice, name);
-                let within = within.map(|field| format!("write {}", nested(&field, name)));
+                let within = self.within_a_variant(choice, name);
+                let within = within.map(|(field, name)| format!("write {}", nested(&field, &name)));
                 let message = format!("\"{name}\" is not one of {}", list(names.iter().copied()));
                 let hint = within.or_else(near).or_else(|| self.variant_that_takes(choice, value));
                 self.problem_with_hint(value, message, hint);
@@ -265,13 +276,30 @@ impl<'a> Walk<'a> {
                 return;
             }
             match choice.table(key) {
-                Some(member) => self.below(key, member, below),
+                Some(member) => {
+                    let before = self.problems.len();
+                    self.below(key, member, below);
+                    self.hint_at_other_variant(choice, key, below, before);
+                }
                 None if choice.words.contains(&key.as_str()) => {
                     let message = format!("takes no settings; write \"{key}\" in place of the table");
                     self.problems.push(Problem::new(join(&self.path, key), message).with_value(below));
                 }
                 None => self.unknown_variant(choice, &chosen, key, below),
             }
+        }
+    }
+
+    /// Hints at the variant that takes a text which the chosen one does not: a size is no number of packets.
+    fn hint_at_other_variant(&mut self, choice: &Choice<'a>, key: &str, value: &Value, before: usize) {
+        let field = self.path.rsplit('.').next().unwrap_or_default();
+        let taking = |(name, member): &&(&str, &'a Value)| *name != key && self.takes(member, value);
+        if let ([problem], Value::String(_)) = (&self.problems[before..], value)
+            && (problem.hint.is_none() && problem.path.len() == join(&self.path, key).len())
+            && let Some((name, _)) = choice.tables.iter().find(taking)
+        {
+            let hint = format!("write {field} = {{ {name} = {} }}", show(value));
+            self.problems[before].hint = Some(hint);
         }
     }
 
@@ -288,9 +316,13 @@ impl<'a> Walk<'a> {
             found.map(|(name, own)| join(&join(&self.path, name), own)).collect()
         };
         let or = |paths: Vec<String>| (!paths.is_empty()).then(|| did_you_mean(paths.join("\" or \"")));
+        let within = || {
+            let (field, name) = self.within_a_variant(choice, key)?;
+            Some(write(&join(&self.path, &field), &name))
+        };
         let hint = or(having(&|own| own == key))
+            .or_else(within)
             .or_else(|| closest(key, names.iter().copied()).map(did_you_mean))
-            .or_else(|| self.below_a_variant(choice, key).map(|field| write(&join(&self.path, &field), key)))
             .or_else(|| or(having(&|own| means(key, own)).into_iter().take(GUESSES).collect()));
         let message = format!("\"{key}\" is not one of {}", list(names.iter().copied()));
         let problem = Problem::new(join(&self.path, key), message).with_value(value).with_hint(hint);
@@ -368,6 +400,19 @@ impl<'a> Walk<'a> {
 
     fn problem_with_hint(&mut self, value: &Value, message: String, hint: Option<String>) {
         self.problems.push(Problem::new(&self.path, message).with_value(value).with_hint(hint));
+    }
+}
+
+/// Makes a whole number of one that is written with an exponent or a point, such as 1e4, where whole numbers are due.
+fn make_whole(schema: &Value, value: &mut Value) {
+    /// From here on not every whole number is a float.
+    const EXACT: f64 = (1u64 << 53) as f64;
+    let types = types(schema);
+    if let Some(float) = value.as_f64().filter(|_| value.is_f64())
+        && (types.contains(&"integer") && !types.contains(&"number"))
+        && (float.fract() == 0.0 && float.abs() <= EXACT)
+    {
+        *value = (float as i64).into();
     }
 }
 
@@ -630,6 +675,23 @@ mod tests {
         assert_eq!(wrong(200_000).len(), PROBLEMS_MAX);
         let table: Map<_, _> = (0..200_000).map(|key| (key.to_string(), json!(1))).collect();
         assert_eq!(walk(&schema["items"], &mut table.into()).len(), PROBLEMS_MAX);
+    }
+
+    #[test]
+    fn a_whole_number_may_have_an_exponent() {
+        let schema = json!({"type": "integer", "minimum": 0, "maximum": 100_000});
+        let mut value = json!(1e4);
+        assert!(walk(&schema, &mut value).is_empty());
+        assert_eq!(value, json!(10_000));
+        assert_eq!(
+            messages(schema.clone(), json!(1.5)),
+            ["1.5 is a number with a fraction; use a whole number"]
+        );
+        let large = ["1000000 is too large (allowed: 0 to 100000); use 100000"];
+        assert_eq!(messages(schema, json!(1e6)), large);
+        let mut share = json!(1.0);
+        assert!(walk(&json!({"type": "number"}), &mut share).is_empty());
+        assert!(share.is_f64());
     }
 
     #[test]

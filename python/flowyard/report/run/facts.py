@@ -323,6 +323,6 @@ def _load(i: int, run: "Run") -> Cell:
 def _limits(run: "Run") -> Cell:
     settings = run.scenario["run"]
     until = f"until {settings['until']}" if settings.get("until") else "no time limit"
-    start, end = (text.duration(time) for time in run.window_ps)
+    start, end = text.durations(*run.window_ps)
     window = f"measured from {start} to {end}" if run.has_window else "measured as a whole"
     return Cell(f"{until}, {window}")

@@ -121,7 +121,7 @@ def _shares(links: int, payload: float | None, wire: float) -> list[Cell]:
 
 
 def _window(run: Run, own: Mapping[str, Any]) -> Words:
-    start, end = (text.duration(time) for time in run.window_ps)
+    start, end = text.durations(*run.window_ps)
     words = "the whole run" if not run.has_window else f"{start} to {end}"
     rule = RULES.get(own["rule"], own["rule"])
     return Words(words, own["why_all"] or ("" if words == rule else rule))

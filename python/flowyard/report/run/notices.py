@@ -116,7 +116,7 @@ def _of_windows(runs: Sequence[Run]) -> list[Notice]:
     windows = {run.window_ps for run in runs}
     if not any(run.has_window and run.measured.height for run in runs):
         return []
-    ends = [text.duration(time) for time in runs[0].window_ps]
+    ends = text.durations(*runs[0].window_ps)
     where = f"from {' to '.join(ends)}" if len(windows) == 1 else "in each run's measuring window"
     body = f"Results are of flows that start {where}, and of links in that time"
     return [Notice("note", "Measuring window", f"{body}{': see Load' if runs[0].loads else ''}.")]

@@ -118,7 +118,7 @@ def _time(runs: Sequence[Run]) -> str:
     if not windows:
         measured = "measured: the whole run"
     elif len(windows) == 1:
-        start, end = (text.duration(time) for time in next(iter(windows)))
+        start, end = text.durations(*next(iter(windows)))
         measured = f"measured: flows that start from {start} to {end}"
     else:
         measured = "measured: flows that start in the window of each run"
