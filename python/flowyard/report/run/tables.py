@@ -20,7 +20,7 @@ from flowyard.analysis import (
     trouble,
     worst_links,
 )
-from flowyard.analysis.completion import ALL, SIZE_GROUPS
+from flowyard.analysis.completion import Key, by_key, names
 from flowyard.analysis.faults import PERIODS
 from flowyard.forks import pl
 from flowyard.report import reasons
@@ -94,26 +94,19 @@ def cards(runs: Sequence[Run]) -> list[Card]:
 
 
 def summary(runs: Sequence[Labelled]) -> list[Group]:
-    """Completion by size group: first all flows, then each group if there are several.
+    """Completion by size group and by traffic entry: the groups of `completion.names`, first all flows.
 
     Cells: flows, completed, FCTs, slowdowns.
     """
-    tables = [
-        {row["group"]: row for row in by_size(run.measured, intervals=True).iter_rows(named=True)}
-        for run in runs
+    return grouped([by_key(run.measured, intervals=True) for run in runs])
+
+
+def grouped(tables: Sequence[Mapping[Key, Mapping[str, Any]]]) -> list[Group]:
+    """Completion as `summary` has it, of each run's rows of `completion.by_key` with intervals."""
+    return [
+        Group(name, _summary_rows([(i, table[key]) for i, table in enumerate(tables) if key in table]))
+        for key, name in names(tables).items()
     ]
-    return grouped(tables)
-
-
-def grouped(tables: Sequence[Mapping[str, Mapping[str, Any]]]) -> list[Group]:
-    """Completion as `summary` has it, of each run's rows of `analysis.by_size` with intervals, by the group's name."""
-    groups = []
-    several = len({name for table in tables for name in table} - {ALL}) > 1
-    for name in (ALL, *(name for _, name in SIZE_GROUPS if several)):
-        found = [(i, table[name]) for i, table in enumerate(tables) if name in table]
-        if found:
-            groups.append(Group("all flows" if name == ALL else name, _summary_rows(found)))
-    return groups
 
 
 def faults(runs: Sequence[Run]) -> list[Group]:
