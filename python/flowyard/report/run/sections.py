@@ -92,7 +92,14 @@ def _completion(runs: Sequence[Run], summary: Sequence[tables.Group]) -> Section
     same = len(digests) > 1 and None not in digests and len(set(digests)) == 1
     most = max(run.measured["tag"].n_unique() for run in runs)
     more = most if most > MOST_ENTRIES else 0
-    return _section("completion", "Completion", summary=summary, same_traffic=same, more_entries=more)
+    return _section(
+        "completion",
+        "Completion",
+        summary=summary,
+        interval_ends=tables.interval_ends(summary),
+        same_traffic=same,
+        more_entries=more,
+    )
 
 
 def _fairness(runs: Sequence[Run]) -> Section | None:
