@@ -606,6 +606,7 @@ def test_structure_of_the_charts(two):
     assert channels(specs["by size"]) == [
         ("line", by_size | {"strokeDash": "percentile"}),
         ("point", by_size),
+        ("point", by_size),
     ]
     row = {"y": "tier", "yOffset": "run", "color": "run"}
     assert channels(specs["spread"]) == [

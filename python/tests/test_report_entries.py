@@ -8,8 +8,8 @@ import pytest
 import flowyard as fy
 from flowyard import analysis, cli, sweeps
 from flowyard.analysis import completion
-from flowyard.report import javascript
-from flowyard.report.run import labelled, tables
+from flowyard.report import charts, javascript
+from flowyard.report.run import figures, labelled, tables
 from flowyard.report.sweep import page, side_by_side
 
 # Each flow of web is alone in the network, with a slowdown of 1; the six of the incast share a link.
@@ -78,6 +78,31 @@ def test_a_run_s_page_has_the_groups_of_each_entry(here):
     flows = pl.DataFrame(run.flows).filter(pl.col("tag") == "incast")
     assert groups["entry incast"][p50].value == pytest.approx(flows["slowdown"].median())
     assert groups["up to 100 KB"][p50].value > 2
+
+
+def test_no_line_of_slowdowns_by_size_joins_two_entries(here):
+    """The incast is one point of each percentile; web has a point for each of its two sizes."""
+    fy.run(here / "mixed.toml").save(here / "one")
+    read = labelled.read([here / "one"])
+    spec = charts.slowdown_by_size(read)
+    assert spec
+    line, *points = spec["layer"]
+    assert line["encoding"]["detail"]["field"] == "entry"
+    assert [point["encoding"]["shape"]["field"] for point in points] == ["entry"] * 2
+    assert [point["transform"][0]["filter"][-5:] for point in points] == ["'p99'", "'p50'"]
+    rows = spec["datasets"]["rows"]
+    drawn = sorted((row["entry"], row["size"], row["flows"]) for row in rows if row["percentile"] == "p50")
+    assert drawn == [("incast", 32_000, 6), ("web", 20_000, 2), ("web", 200_000, 2)]
+    alone = [row["slowdown"] for row in rows if row["entry"] == "web"]
+    assert alone == pytest.approx([1] * 4, abs=0.01)
+    assert "of each traffic entry" in figures.of_deciles(read)
+    assert "● incast, ■ web" in figures.of_deciles(read)
+    # One entry has one line, and its caption names none.
+    fy.run(here / "mixed.toml", {"traffic.incast.background": True}).save(here / "alone")
+    one = labelled.read([here / "alone"])
+    assert "entry" not in charts.slowdown_by_size(one)["datasets"]["rows"][0]
+    assert "entry" not in figures.of_deciles(one)
+    assert len(charts.SHAPES) == completion.MOST_ENTRIES
 
 
 def test_a_run_s_end_has_a_table_of_its_entries(here, capsys):

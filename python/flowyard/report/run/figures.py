@@ -57,7 +57,7 @@ def figures(runs: Sequence[Run], curves: Sequence[charts.Labelled] | None = None
     by_size = [] if all(run.one_size for run in runs) else [
         Figure(
             "by-size", "size", "Slowdown by flow size",
-            "Deciles of flow size: a point stands at the largest flow of its decile.",
+            of_deciles(curves),
             charts.slowdown_by_size(curves), no_slowdown,
         ),
     ]  # fmt: skip
@@ -86,6 +86,18 @@ def figures(runs: Sequence[Run], curves: Sequence[charts.Labelled] | None = None
                tier_chart(runs, "queue_max_bytes", "bytes", "most bytes at one instant", of_queues=True), no_queue,
                dashed=long),
     ]  # fmt: skip
+
+
+def of_deciles(curves: Sequence[charts.Labelled]) -> str:
+    """The caption of slowdowns by size: whose deciles they are."""
+    entries = charts.entries_apart(curves)
+    if not entries:
+        return "Deciles of flow size: a point stands at the largest flow of its decile."
+    marks = ", ".join(f"{mark} {entry}" for mark, entry in zip(charts.SHAPES.values(), entries, strict=False))
+    return (
+        "Deciles of flow size of each traffic entry: a point stands at the largest flow of its decile; deciles of one "
+        f"size are one point, and no line joins two entries: {marks}. Filled: p99, hollow: p50."
+    )
 
 
 def deadlines(runs: Sequence[Run]) -> list[Figure]:
