@@ -313,7 +313,7 @@ def currency(engine: str) -> str:
         f"{len(figures) - len(cheap)} figures that take longer; the others name the last engine that made the same "
         "tables.\n"
         "`make results-check` prints the engine of your checkout and makes the figures that take little time again.\n"
-        "If that is another engine, no figure here is known to be the same with it before that check."
+        "If that is another one, no figure here is known to be the same with it before that check."
     )
 
 

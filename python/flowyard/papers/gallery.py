@@ -80,7 +80,7 @@ class Plate:
 
     @property
     def left_out(self) -> str:
-        """What quick scale leaves out of the figure; claims of another figure, too, have that one's."""
+        """Omissions of quick scale in the figure; claims that another figure checks, too, may have that one's."""
         return next((row.left_out for row in self.rows if row.left_out), "")
 
 

@@ -137,7 +137,7 @@ def length_rules(
         most: The largest value of the chart.
         axis: The chart's axis of a field that is a length.
     """
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "value": length.value,
             "name": length.name,
