@@ -251,8 +251,8 @@ def _of_the_register() -> list[str]:
         "",
         "- *Pass, arithmetic*: true by construction, whatever the simulator does; counted separately.",
         "- *Fail, predicted*: the paper contradicts itself, so that the claim cannot hold as stated.",
-        "- *Fail, not reproducible*: a calculation shows that the paper's number cannot be obtained under the reading that "
-        "counts; other readings have verdicts of their own.",
+        "- *Fail, not reproducible*: a calculation shows that the paper's number cannot be obtained under the reading "
+        "that counts; other readings have verdicts of their own.",
         "- *Fail, open*: neither; the cause below is the best explanation so far.",
         "- *Ours*: expectations that no paper states; not among the claims.",
     ]
@@ -302,17 +302,18 @@ def verified_sentence(engine: str) -> str:
 
 
 def currency(engine: str) -> str:
-    """How many figures were verified with an engine, cheap and dear ones, and the meaning of that with another one."""
+    """How many figures were verified with an engine, by the time they take, and the meaning of another engine."""
     figures, cheap, current = verified(engine)
     minutes = f"{CHEAP_S / 60:.0f} minutes"
+    quick = "all" if cheap <= current else f"{len(cheap & current)} of the"
     return (
         f"{verified_sentence(engine)} These are\n"
-        f"{len(cheap & current)} of the {len(cheap)} cheap ones, which together take at most {minutes} of "
-        f"processor time, and {len(current - cheap)} of\n"
-        f"the {len(figures) - len(cheap)} dear ones; the others name the last engine that made the same tables. "
-        "`make results-check`\n"
-        "prints the engine of your checkout and makes the cheap figures again. If that is another one, no figure here\n"
-        "is known to be the same with it before that check."
+        f"{quick} {len(cheap)} figures that take little time, together at most {minutes} of processor time, and "
+        f"{len(current - cheap)} of the\n"
+        f"{len(figures) - len(cheap)} figures that take longer; the others name the last engine that made the same "
+        "tables.\n"
+        "`make results-check` prints the engine of your checkout and makes the figures that take little time again.\n"
+        "If that is another one, no figure here is known to be the same with it before that check."
     )
 
 

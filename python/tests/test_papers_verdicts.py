@@ -265,7 +265,47 @@ class TestLeftOut:
                 )
             }
 
-        assert self.said(plans) == "another traffic.few.sizes.fixed at 1 of 2 values of size"
+        said = "traffic.few.sizes.fixed differs at 1 of 2 values of size, such as 2KB for 5KB"
+        assert self.said(plans) == said
+
+    @pytest.mark.parametrize(
+        ("most", "expected"),
+        [
+            # One change for all is that of every run; the scenario that an axis names is read for what it is.
+            ([40, 40], "traffic.few.flows 4 for 40"),
+            ([40, 80], "traffic.few.flows differs at all 2 values of scheme, such as 4 for 40"),
+            ([4, 80], "traffic.few.flows differs at 1 of 2 values of scheme, such as 4 for 80"),
+        ],
+    )
+    def test_scenarios_of_an_axis(self, most, expected):
+        def plans(scale):
+            def one(name, flows):
+                entry = {"name": "few", "arrivals": "at-once", "matrix": "permutation", "flows": flows}
+                entry["sizes"] = {"fixed": "1KB"}
+                network = {"single-switch": {"hosts": 4}}
+                return {"name": name, "transport": "ndp", "topology": network, "traffic": [entry]}
+
+            made = [one(name, scale.pick(4, flows)) for name, flows in zip("ab", most, strict=True)]
+            return {"p": Plan(axes=[Axis("scheme", scenarios=made)])}
+
+        assert self.said(plans) == expected
+
+    def test_many_fields_of_a_block_are_counted(self):
+        def plans(scale):
+            def entry(number):
+                return {
+                    "name": f"t{number}",
+                    "arrivals": "at-once",
+                    "matrix": "permutation",
+                    "sizes": {"fixed": "1KB"},
+                    "flows": scale.pick(4, 40),
+                }
+
+            base = {"transport": "ndp", "topology": {"single-switch": {"hosts": 4}}}
+            mix = Axis("mix", {"traffic": [[entry(i) for i in range(5)]]}, ["five"])
+            return {"p": Plan(base | {"traffic": [entry(0)]}, [mix])}
+
+        assert self.said(plans) == "traffic differs in 5 fields over the values of mix"
 
     def test_plans_that_differ_are_named(self):
         def plans(scale):
@@ -350,7 +390,7 @@ FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {}, quick="2
         "PASS, quick",
         "FAIL, open, quick",
         "PASS, arithmetic, quick",
-        "Quick scale: 2 of 4 sizes.",
+        "Quick scale, against the full one: 2 of 4 sizes.",
         "mode C (reachable)",
         "FAIL, expectation, quick",
         "FAIL, not reproducible, quick",
@@ -358,6 +398,8 @@ FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {}, quick="2
         "expectations of ours: <b>0</b> pass, <b>1</b> fail",
     ):
         assert shown in page
+    # Once for the figure, not for each claim.
+    assert page.count("2 of 4 sizes") == 1
     entries = json.loads((tmp_path / "o/claims.json").read_text())
     assert [one["reading"] for one in entries[0]["readings"]] == ["mode A", "mode B", "mode C"]
     assert json.loads((tmp_path / "o/papers.json").read_text())["summary"].startswith("at quick scale: ")

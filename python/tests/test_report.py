@@ -382,6 +382,32 @@ def test_percentiles_that_rest_on_too_few_flows_are_thin(two):
     }
 
 
+def test_values_without_an_interval_say_so_beside_others(tmp_path):
+    """Of 100 flows the groups of fewer than 40 have none, which a dash says, and the caption its reason."""
+    read = labelled.read([write_run(tmp_path / "one", flows=100)])
+    flows = {group.name: group.rows[0].cells[0].value for group in tables.summary(read)}
+    assert flows["all flows"] == 100
+    few = {name for name, count in flows.items() if count < 40}
+    assert "above 10 MB" in few
+    assert "up to 100 KB" not in few
+    dashed = {group.name for group in tables.summary(read) if group.rows[0].cells[2].interval == text.NONE}
+    assert dashed == few
+    assert f"{text.NONE}: no interval, for fewer than 40 flows" in visible(page([tmp_path / "one"]))
+    # Where no value has an interval there is nothing to tell apart.
+    few = labelled.read([write_run(tmp_path / "few", flows=30)])
+    assert not tables.interval_ends(tables.summary(few))
+    assert "there are no 95% intervals , for fewer than 40 flows" in visible(page([tmp_path / "few"]))
+
+
+def test_grey_is_explained_by_what_the_table_has(tmp_path, two):
+    """Of 300 flows three lie above p99: it is grey for the upper end of its interval."""
+    assert tables.interval_ends(tables.summary(labelled.read(two))) >= {"both", "low"}
+    assert "p99 needs 368 and p99.9 needs 3,688 independent flows" in visible(page(two))
+    write_run(tmp_path / "few", flows=30)
+    html = visible(page([tmp_path / "few"]))
+    assert "Grey : less than one flow is above the percentile. " in html
+
+
 @pytest.mark.parametrize(
     "options", [{"window": (10**5, 25 * 10**4)}, {"warm_up": "100ns"}], ids=["window", "older"]
 )
@@ -579,6 +605,7 @@ def test_structure_of_the_charts(two):
     by_size = {"x": "size", "y": "slowdown", "color": "run"}
     assert channels(specs["by size"]) == [
         ("line", by_size | {"strokeDash": "percentile"}),
+        ("point", by_size),
         ("point", by_size),
     ]
     row = {"y": "tier", "yOffset": "run", "color": "run"}

@@ -104,6 +104,18 @@ def test_completion_does_not_scroll_at_800_px(report, tmp_path):
         browser.wait(f"new Set({tops}).size === 1")
 
 
+def test_intervals_stay_on_one_line(narrow, wide):
+    """A second line would make the rows of one table uneven, and unlike those of the table beside it."""
+    for browser in (narrow, wide):
+        lines = browser.ask(
+            "[...document.querySelectorAll('#completion td small')]"
+            ".map((each) => [each.textContent.startsWith('['), each.getClientRects().length, each.offsetHeight])"
+        )
+        assert sum(bracketed for bracketed, _, _ in lines) > 5
+        assert len({height for _, _, height in lines}) == 1
+        assert all(parts == 1 for _, parts, _ in lines)
+
+
 def test_heads_sort_by_value_with_mouse_and_keyboard(wide):
     def column(number):
         return wide.ask(

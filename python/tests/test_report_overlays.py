@@ -117,6 +117,48 @@ def test_a_limit_is_drawn_near_the_data_and_said_anyway(tmp_path):
     assert "limit 900 B in other" in plain(overlays.said([one, other]))
 
 
+def test_lengths_close_together_on_an_upright_axis_share_a_name(tmp_path):
+    """Their lines stay apart; of the axis' 1000 bytes a name is 60 high."""
+    limits = {"a": 500, "b": 550, "c": 560, "d": 1000}
+    runs = [
+        run(tmp_path / name, queue={"drop-tail": {"limit": {"bytes": f"{limit}B"}}})
+        for name, limit in limits.items()
+    ]
+    runs.append(run(tmp_path / "e", queue={"ecn": {"threshold": {"bytes": "590B"}}}))
+    layers, data = overlays.length_rules(runs, 1000, lambda field: alt.Y(f"{field}:Q"))
+    found = {row["value"]: (row["name"], row["ink"]) for row in data["lengths"]}
+    assert found == {
+        500: ("", "var(--run-0)"),
+        550: ("", "var(--muted)"),
+        560: ("", "var(--muted)"),
+        590: ("limit, K", "var(--muted)"),
+        1000: ("limit", "var(--run-3)"),
+    }
+    assert len(layers) == 3
+    # Along the other axis each name has a line of its own.
+    flat = overlays.length_rules(runs, 1000, lambda field: alt.X(f"{field}:Q"))[1]["lengths"]
+    assert [row["name"] for row in flat] == ["limit"] * 4 + ["K"]
+    assert [row["line"] for row in flat] == [0, 1, 2, 3, 4]
+
+
+def test_many_dashed_lines_are_below_their_chart(tmp_path):
+    """In its caption they would push the charts beside it down."""
+    few, many = (
+        [
+            run(tmp_path / f"{count}" / str(i), queue={"drop-tail": {"limit": {"bytes": f"{4 + i}B"}}})
+            for i in range(count)
+        ]
+        for count in (2, 9)
+    )  # fmt: skip
+    short, long = (figures.figures(runs)[-1] for runs in (few, many))
+    assert "Dashed: limit 4 B in 0; limit 5 B in 1; drawn if in range." in plain(short.caption)
+    assert not short.dashed
+    assert "Dashed" not in long.caption
+    assert plain(long.dashed).startswith("Dashed: limit 4 B in 0; limit 5 B in 1; limit 6 B in 2")
+    html = page([tmp_path / "9" / str(i) for i in range(9)])
+    assert html.index('id="chart-queue-max"') < html.index("Dashed: limits and thresholds of queues")
+
+
 def test_all_charts_over_time_have_the_faults_and_those_of_queues_the_limit(tmp_path):
     folder = tmp_path / "one"
     queue = {"drop-tail": {"limit": {"packets": 40}}}

@@ -87,6 +87,9 @@ def test_every_kind_of_picture_is_well_formed(parameters):
     assert "a <title> & more" in words
     assert f"{network.hosts:,} hosts" in words
     assert "NaN" not in text
+    # Narrower windows and pages shrink it.
+    assert root.get("viewBox") == f"0 0 {root.get('width')} {root.get('height')}"
+    assert root.get("style") == "max-width: 100%; height: auto"
     # As many squares as nodes where all are drawn.
     if len(network.nodes) <= 60:
         squares = [

@@ -180,6 +180,23 @@ def test_a_port_that_is_pressed_tells_its_queue(wide):
 
 
 @browsing
+@pytest.mark.parametrize("width", [1400, 420])
+def test_queues_stay_on_the_stage(page, width, tmp_path):
+    """Their far ends, at each of 21 instants."""
+    with Browser(tmp_path / "profile", width) as browser:
+        browser.open(page)
+        right, bottom = browser.ask("[stage.clientWidth, stage.clientHeight]")
+        seen = 0
+        for twentieth in range(21):
+            browser.ask(f"watch.seek({twentieth} / 20 * watch.world.span)")
+            for x, y in browser.ask("watch.spots().filter(({end}) => end).map(({end}) => end)"):
+                seen += 1
+                assert 0 <= x <= right
+                assert 0 <= y <= bottom
+        assert seen > 10
+
+
+@browsing
 def test_keys_move_through_time(trimmed, wide):
     end = trimmed[0].summary["end_ps"]
     for key, expected in (("End", end), ("PageUp", round(end - end / 20)), ("Home", 0)):

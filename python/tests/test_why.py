@@ -1,6 +1,7 @@
 """Completion times divided by cause: closed forms, sums, and refusals."""
 
 import json
+import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -298,10 +299,21 @@ def test_refusals():
 
 
 def test_the_folder_of_a_sweep_is_not_that_of_a_run(flowyard, tmp_path):
-    fy.sweep(fy.Plan(incast(1), replicas=1), tmp_path / "swept")
-    refused = flowyard("why", tmp_path / "swept")
+    """Its runs are listed by their labels, up to 24 of those that are done."""
+    swept = tmp_path / "swept"
+    protocol = fy.Axis("protocol", {"transport": ["ndp", "roce"]})
+    keys = list(fy.sweep(fy.Plan(incast(1), axes=[protocol], replicas=13), swept).runs["run"])
+    shutil.rmtree(swept / "runs" / keys[1])
+    refused = flowyard("why", swept)
     assert refused.returncode == 2
-    assert f"is the folder of a sweep; name one of its runs, {tmp_path / 'swept/runs'}/RUN" in refused.stderr
+    head, *lines = refused.stderr.splitlines()
+    assert head.endswith(f"{swept}: is the folder of a sweep; name one of its runs:")
+    assert lines[0].split("  ")[1:] == [f"{swept / 'runs' / keys[0]}", "protocol = ndp, replica 0"]
+    assert lines[1].split("  ")[1:] == [f"{swept / 'runs' / keys[2]}", "protocol = ndp, replica 1"]
+    assert len(lines) == 25
+    assert lines[24] == f"  and 1 more; flowyard show {swept} lists them"
+    shutil.rmtree(swept / "runs")
+    assert "is the folder of a sweep, of which no run is done" in flowyard("why", swept).stderr
 
 
 def test_a_run_alone_is_required(flowyard):

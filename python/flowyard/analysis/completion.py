@@ -1,6 +1,6 @@
-"""Flow completion times and slowdowns, by size of the flow."""
+"""Flow completion times and slowdowns, by size of the flow and by traffic entry."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flowyard.analysis import within_run
@@ -14,6 +14,10 @@ SIZE_GROUPS: tuple[tuple[int | None, str], ...] = (
     (None, "above 10 MB"),
 )
 ALL = "all"
+# A group of flows: the name of their traffic entry, None for those of all entries, and a group of sizes or ALL.
+Key = tuple[str | None, str]
+# Traffic entries that tables of completion show apart; of more, `flowyard show --csv by_entry` has them all.
+MOST_ENTRIES = 8
 # Upper ends of finer groups in bytes, inclusive: 1 and 3 of each decade from 1 KB on.
 SIZE_STEPS = tuple(digit * 10**power for power in range(3, 18) for digit in (1, 3))
 PERCENTILES: dict[str, float] = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
@@ -66,20 +70,59 @@ def by_size(flows: Arrow, *more: pl.Expr, intervals: bool = False) -> pl.DataFra
     return pl.concat([groups.with_columns(pl.col("group").cast(pl.String)), everything])
 
 
-def by_entry(flows: Arrow, *, intervals: bool = False) -> pl.DataFrame:
+def by_entry(flows: Arrow, *more: pl.Expr, intervals: bool = False) -> pl.DataFrame:
     """Completion by traffic entry and size group: `by_size` of each entry, with its name as first column `tag`.
 
-    Entries stand in the order in which their first flows do. Intervals are those of `by_size`.
+    Entries stand in the order in which their first flows do. More columns and intervals are those of `by_size`.
     """
     flows = frame(flows)
     tags = flows["tag"].cast(pl.String)
     parts = [
-        by_size(flows.filter(tags == tag), intervals=intervals).select(pl.lit(tag).alias("tag"), pl.all())
+        by_size(flows.filter(tags == tag), *more, intervals=intervals).select(
+            pl.lit(tag).alias("tag"), pl.all()
+        )
         for tag in tags.unique(maintain_order=True)
     ]
     if parts:
         return pl.concat(parts)
-    return by_size(flows, intervals=intervals).select(pl.lit("").alias("tag"), pl.all()).clear()
+    return by_size(flows, *more, intervals=intervals).select(pl.lit("").alias("tag"), pl.all()).clear()
+
+
+def by_key(flows: Arrow, *more: pl.Expr, intervals: bool = False) -> dict[Key, dict[str, Any]]:
+    """The rows of `by_size`, and those of `by_entry` where tables show entries apart."""
+    flows = frame(flows)
+    sizes = by_size(flows, *more, intervals=intervals)
+    found: dict[Key, dict[str, Any]] = {(None, row["group"]): row for row in sizes.iter_rows(named=True)}
+    if are_apart(flows["tag"].n_unique()):
+        entries = by_entry(flows, *more, intervals=intervals)
+        found |= {(row["tag"], row["group"]): row for row in entries.iter_rows(named=True)}
+    return found
+
+
+def are_apart(entries: int) -> bool:
+    """Whether tables of completion show so many traffic entries apart."""
+    return 1 < entries <= MOST_ENTRIES
+
+
+def names(tables: Sequence[Iterable[Key]]) -> dict[Key, str]:
+    """The groups that tables of completion show, in their order, each with its name.
+
+    All flows come first, then their groups of sizes if there are several; then, if the flows are of several traffic
+    entries, the same of each entry: "entry web", "entry web, up to 100 KB".
+
+    Args:
+        tables: The groups that there are in each run.
+    """
+    there = dict.fromkeys(key for table in tables for key in table)
+    tags = dict.fromkeys(tag for tag, _ in there if tag is not None)
+    found = {}
+    for tag in (None, *(tags if are_apart(len(tags)) else ())):
+        own = "all flows" if tag is None else f"entry {tag}"
+        sizes = [size for _, size in SIZE_GROUPS if (tag, size) in there]
+        found[tag, ALL] = own
+        for size in sizes if len(sizes) > 1 else ():
+            found[tag, size] = size if tag is None else f"{own}, {size}"
+    return found
 
 
 def over_size(flows: Arrow, *, intervals: bool = False) -> pl.DataFrame:

@@ -20,8 +20,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="TABLE",
-        help="print a table as CSV: flows (the default), links, or another that the run has; of a sweep means (the "
-        "default), metrics, by_size, by_entry or over_size",
+        help="print a table as CSV: flows (the default), links, or another that the run has; by_size, by_entry or "
+        "over_size, completion by group of flows; of a sweep means (the default), metrics, and the same groups",
     )
     parser.add_argument(
         "-o",

@@ -227,6 +227,8 @@ _PLAN: Mapping[str, Any] = {
 _PARQUET = b"PAR1"
 # Mistakes that a message shows.
 _SHOWN = 8
+# Runs of a sweep that a message lists: as many as a page shows side by side.
+_MOST_RUNS = 24
 
 
 def summary(folder: Path) -> dict[str, Any]:
@@ -256,10 +258,26 @@ def require_run(folder: Path, tables: Iterable[str]) -> None:
             continue
         problem = f"{folder}: not the folder of a run, {name} is missing"
         if name == "run.json" and (folder / "sweep.json").exists():
-            problem = f"{folder}: is the folder of a sweep; name one of its runs, {folder / 'runs'}/RUN"
-        elif name != "run.json" or not any(folder.glob("*/run.json")):
+            raise UserError(_choice_of(folder))
+        if name != "run.json" or not any(folder.glob("*/run.json")):
             raise UserError(problem)
         raise UserError(f"{problem}; flowyard show {folder} lists the runs in it")
+
+
+def _choice_of(folder: Path) -> str:
+    """The runs of a sweep that are there, each with its label, for a message where one of them is needed."""
+    planned = plan(folder)
+    runs = [run for run in planned["runs"] if (folder / "runs" / run["key"] / "run.json").exists()]
+    if not runs:
+        return f"{folder}: is the folder of a sweep, of which no run is done"
+    lines = []
+    for run in runs[:_MOST_RUNS]:
+        places = [f"{axis} = {value}" for axis, value in run["values"].items()]
+        places += [f"replica {run['replica']}"] if planned["replicas"] > 1 else []
+        lines.append(f"  {folder / 'runs' / run['key']}  {', '.join(places)}".rstrip())
+    if len(runs) > _MOST_RUNS:
+        lines.append(f"  and {len(runs) - _MOST_RUNS:,} more; flowyard show {folder} lists them")
+    return "\n".join([f"{folder}: is the folder of a sweep; name one of its runs:", *lines])
 
 
 def status(folder: Path) -> dict[str, Any]:

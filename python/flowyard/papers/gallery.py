@@ -78,6 +78,11 @@ class Plate:
     rows: list[Row]
     files: Files
 
+    @property
+    def left_out(self) -> str:
+        """Omissions of quick scale in the figure; claims that another figure checks, too, may have that one's."""
+        return next((row.left_out for row in self.rows if row.left_out), "")
+
 
 @dataclass(frozen=True)
 class Chapter:

@@ -1,6 +1,7 @@
 """Omissions of quick scale for each figure, computed from its plans at both scales."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from flowyard.papers.figure import Figure, Scale
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from flowyard.sweeps.task import Planned
 
 NOTHING = "nothing"
+# Fields of one block of a scenario, such as traffic, that are named one by one.
+MOST_FIELDS = 4
 
 
 def by_claim(selection: "Selection", scale: Scale) -> dict[str, str]:
@@ -57,17 +60,25 @@ def _less(quick: "Planned", full: "Planned") -> Iterator[str]:
             yield f"{name} at {len(values)} of {len(all_values)} values"
     if isinstance(quick, Plan) and isinstance(full, Plan):
         moved = {key for plan in (quick, full) for axis in plan.axes for key in axis.set}
-        yield from _otherwise(quick, full)
-        before, after = dict(_flat(quick.first())), dict(_flat(full.first()))
-        for key, value in after.items():
-            # The name of a sweep changes nothing, and where runs stand on the axes is told above.
-            if before.get(key) != value and key != "name" and not any(_of(key, axis) for axis in moved):
-                yield f"{key} {_said(before.get(key))} for {_said(value)}"
+        known, said = _otherwise(quick, full, moved)
+        yield from said
+        for key, (before, after) in _different(quick.first(), full.first()).items():
+            # Where runs stand on the axes is told above.
+            if key not in known and not any(_of(key, axis) for axis in moved):
+                yield f"{key} {_said(before)} for {_said(after)}"
 
 
-def _otherwise(quick: Plan, full: Plan) -> Iterator[str]:
-    """Values of an axis that differ between the scales at the same position."""
+def _otherwise(quick: Plan, full: Plan, moved: Set[str]) -> tuple[set[str], list[str]]:
+    """Fields that differ between the scales at the same values of an axis, and what is said of them.
+
+    Args:
+        quick: The smaller plan.
+        full: The larger plan.
+        moved: The fields that axes set: scenarios of other axes hold those of its first place, which no run keeps.
+    """
     other = {axis.name: axis for axis in quick.axes}
+    known: set[str] = set()
+    said: list[str] = []
     for axis in full.axes:
         if axis.name not in other:
             continue
@@ -75,11 +86,49 @@ def _otherwise(quick: Plan, full: Plan) -> Iterator[str]:
         places = [
             (mine[value], axis.place(index)) for index, value in enumerate(axis.values) if value in mine
         ]
-        for key in axis.set:
-            if count := sum(less[0].get(key) != more[0][key] for less, more in places):
-                yield f"another {key} at {count} of {len(places)} values of {axis.name}"
-        if count := sum(less[1] != more[1] for less, more in places):
-            yield f"another scenario at {count} of {len(places)} values of {axis.name}"
+        found: dict[str, list[tuple[Any, Any]]] = {}
+        for (less, small), (more, large) in places:
+            kept = _different(small, large).items()
+            fields = {key: values for key, values in kept if not any(_of(key, axis) for axis in moved)}
+            for key, values in (fields | _different(less, more)).items():
+                found.setdefault(key, []).append(values)
+        known |= found.keys()
+        said += _of_axis(axis.name, len(places), found)
+    return known, said
+
+
+def _of_axis(axis: str, places: int, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Iterator[str]:
+    """Fields that differ at places of an axis: each with its two values, many of one block as their number."""
+    blocks = Counter(key.partition(".")[0] for key in found)
+    for block, fields in blocks.items():
+        if fields > MOST_FIELDS:
+            yield f"{block} differs in {fields} fields over the values of {axis}"
+    for key, pairs in found.items():
+        if blocks[key.partition(".")[0]] > MOST_FIELDS:
+            continue
+        before, after = pairs[0]
+        change = f"{_said(before)} for {_said(after)}"
+        if len(pairs) == places and all(pair == pairs[0] for pair in pairs):
+            yield f"{key} {change}"
+        else:
+            which = "all" if len(pairs) == places else f"{len(pairs)} of"
+            yield f"{key} differs at {which} {places} values of {axis}, such as {change}"
+
+
+def _different(before: Any, after: Any) -> dict[str, tuple[Any, Any]]:
+    """The fields in which two scenarios, or parts of them, differ, with both values.
+
+    The name of a scenario changes nothing.
+    """
+    small, large = (
+        dict(_flat(part)) if isinstance(part, Mapping) else {"scenario": part} if part else {}
+        for part in (before, after)
+    )
+    return {
+        key: (small.get(key), large.get(key))
+        for key in [*large, *(key for key in small if key not in large)]
+        if key != "name" and small.get(key) != large.get(key)
+    }
 
 
 def _of(key: str, whole: str) -> bool:

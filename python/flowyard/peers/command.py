@@ -4,7 +4,7 @@ import argparse
 import json
 
 from flowyard import folders, text
-from flowyard.analysis import by_size
+from flowyard.analysis.completion import by_key, names
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
 from flowyard.forks import pl
@@ -48,17 +48,19 @@ def _shift(given: str | None) -> int:
 
 def _by_size(found: Comparison) -> TextTable:
     sides = compared.sides(found)
-    both = [by_size(side.measured).rows_by_key("group", named=True, unique=True) for side in sides]
+    both = [by_key(side.measured) for side in sides]
+    sizes = {(tag, size): size for tag, size in both[0] if tag is None}
+    # Flows of one group are all flows.
+    sizes = sizes if len(sizes) > 2 else dict(list(sizes.items())[-1:])
+    entries = {key: name for key, name in names(both).items() if key[0] is not None}
     rows = []
-    for group in both[0]:
+    for key, group in (sizes | entries).items():
         for name, side, table in zip((group, ""), sides, both, strict=True):
-            row = table[group]
+            row = table[key]
             times = [text.duration(row[f"fct_{p}_ps"]) for p in ("p50", "p99")]
             slow = [text.ratio(row[f"slowdown_{p}"]) for p in ("p50", "p99")]
             rows.append([name, side.label, f"{row['flows']:,}", *times, *slow])
     header = ("flow size", "by", "flows", "FCT p50", "FCT p99", "slowdown p50", "slowdown p99")
-    # Flows of one group are all flows.
-    rows = rows[-2:] if len(rows) == 4 else rows
     return TextTable(f"{found.flows.height:,} flows of {found.run} and {found.file}", header, rows, left=2)
 
 

@@ -26,11 +26,11 @@ def of_table(table: "Table") -> str:
 
 def of_result(result: "Result") -> str:
     """The summary of a run, as the command line prints it, and the names of its tables."""
-    from flowyard.report.run.summary import legend, sizes_table, summary_table
+    from flowyard.report.run.summary import entries_table, legend, sizes_table, summary_table
     from flowyard.results import OPTIONAL, TABLES
 
     name = str(result.summary["scenario"].get("name") or "run")
-    shown = filter(None, (summary_table(result, name), sizes_table(result)))
+    shown = filter(None, (summary_table(result, name), sizes_table(result), entries_table(result)))
     tables = {
         name: len(table) for name in (*TABLES, *OPTIONAL) if (table := getattr(result, name)) is not None
     }

@@ -10,10 +10,12 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from flowyard import folders, results
+from flowyard import analysis, folders, results
 from flowyard.errors import UserError
+from flowyard.folders import run_files
 from flowyard.folders.reading import shown
-from flowyard.sweeps.tables import Sweep, is_sweep
+from flowyard.run_data import Run
+from flowyard.sweeps.tables import SIZE_COLUMNS, Sweep, is_sweep
 from flowyard.terminal.exits import COMPLETE
 
 if TYPE_CHECKING:
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# Of a sweep: the means of its points, and the numbers of each run; and what reads the flows of all runs.
+# Of a sweep: the means of its points, and the numbers of each run.
 OF_SWEEP = ("means", "metrics")
+# Completion by group of flows, which is made from the flows of a run, or of all runs of a sweep.
 OF_FLOWS = ("by_size", "by_entry", "over_size")
 CSV, WORKBOOK = ".csv", ".xlsx"
 # Rows of a sheet below its header.
@@ -42,10 +45,7 @@ def command(arguments: argparse.Namespace) -> int:
                 f"{target}: a workbook has all tables; leave --csv out, or name a file that ends in .csv"
             )
     folder: Path = arguments.folder
-    if wanted in OF_FLOWS and folder.is_dir() and is_sweep(folder):
-        tables = {wanted: getattr(Sweep(folder), wanted)}
-    else:
-        tables = of(folder)
+    tables = {wanted: by_group(folder, wanted)} if wanted in OF_FLOWS else of(folder)
     if target is not None and target.suffix.lower() == WORKBOOK:
         written = folders.write_new(workbook(tables), target, numbered="", suffix=WORKBOOK)
         print(f"{', '.join(tables)} -> {written}")
@@ -64,7 +64,7 @@ def command(arguments: argparse.Namespace) -> int:
 def _choice(folder: Path, tables: dict[str, Any]) -> str:
     """The tables of a folder, for a message."""
     if not is_sweep(folder):
-        return ", ".join(tables)
+        return ", ".join((*tables, *OF_FLOWS))
     of_runs = f"flowyard.Sweep({str(folder)!r}).flows"
     return f"{', '.join((*OF_SWEEP, *OF_FLOWS))}; in Python {of_runs} are the flows of all runs"
 
@@ -81,6 +81,20 @@ def of(folder: Path) -> dict[str, Any]:
     run = results.open_run(folder)
     named = {name: getattr(run, name) for name in (*results.TABLES, *results.OPTIONAL)}
     return {name: table for name, table in named.items() if table is not None}
+
+
+def by_group(folder: Path, name: str) -> pl.DataFrame:
+    """One of OF_FLOWS: means of each point of a sweep, or of a run its values with the ends of their intervals.
+
+    Raises:
+        UserError: The folder is neither.
+    """
+    if folder.is_dir() and is_sweep(folder):
+        found: pl.DataFrame = getattr(Sweep(folder), name)
+        return found
+    run_files.require_run(folder, results.TABLES)
+    table: pl.DataFrame = getattr(analysis, name)(Run.read(folder, SIZE_COLUMNS).measured, intervals=True)
+    return table.rename({"group": "size_group"}, strict=False).drop("completed")
 
 
 def as_csv(table: Any) -> str:

@@ -35,7 +35,8 @@ def svg(network: Network, title: str) -> str:
     import vl_convert
 
     text: str = vl_convert.vegalite_to_svg(chart(network, title).to_dict())
-    return text
+    # It shrinks with a window, or a page, that is narrower.
+    return text.replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
 
 
 def png(drawn: str) -> bytes:

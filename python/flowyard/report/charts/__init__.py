@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import altair as alt
 
 from flowyard.analysis import by_decile, distribution, due, flow_goodput
+from flowyard.analysis.completion import are_apart
 from flowyard.forks import pl
 from flowyard.run_data import Run
 
@@ -37,6 +38,17 @@ class Labelled(Protocol):
 # Runs beyond the colours, and the second half of many runs, are told apart by dashes as well.
 DASHES = ([1, 0], [6, 3], [2, 2])
 HEIGHT = 260
+# Marks of traffic entries, as many as charts show apart, with the letters that captions have for them.
+SHAPES = {
+    "circle": "●",
+    "square": "■",
+    "triangle-up": "▲",
+    "diamond": "◆",
+    "triangle-down": "▼",
+    "cross": "✚",
+    "triangle-left": "◀",
+    "triangle-right": "▶",
+}
 
 # With a format of its own: without one, Vega-Lite 6 does not find the name of the nearest point.
 RUN = alt.Tooltip("run:N", format="", formatType="label")
@@ -87,13 +99,35 @@ def against_deadline_distribution(runs: Sequence[Run]) -> Spec | None:
     )
 
 
+def entries_apart(runs: Sequence[Labelled]) -> list[str]:
+    """The traffic entries of the flows, where charts show them apart; else none."""
+    tags = [run.measured["tag"].cast(pl.String).unique(maintain_order=True) for run in runs]
+    found = list(dict.fromkeys(tag for own in tags for tag in own))
+    return found if are_apart(len(found)) else []
+
+
 def slowdown_by_size(runs: Sequence[Labelled]) -> Spec | None:
-    """Median and 99th percentile of the slowdown of each tenth of the flows, by size."""
+    """Median and 99th percentile of the slowdown of each tenth of the flows, by size.
+
+    Several traffic entries have tenths of their own, which no line joins: flows of one size would be half of the tenths
+    of all flows, and a line from them to those of other sizes would be of no flows.
+    """
     rows = []
-    for run in runs:
-        for row in by_decile(run.measured).iter_rows(named=True):
+    entries = entries_apart(runs)
+    parts = [
+        (
+            run.label,
+            entry,
+            run.measured.filter(pl.col("tag").cast(pl.String) == entry) if entries else run.measured,
+        )
+        for run in runs
+        for entry in entries or [""]
+    ]
+    for label, entry, flows in parts:
+        for row in by_decile(flows).iter_rows(named=True):
             shared = {
-                "run": run.label,
+                "run": label,
+                **({"entry": entry} if entries else {}),
                 "size": row["size_bytes"],
                 "from": row["size_min_bytes"],
                 "flows": row["flows"],
@@ -113,6 +147,7 @@ def slowdown_by_size(runs: Sequence[Labelled]) -> Spec | None:
         opacity=focused(),
         tooltip=[
             RUN,
+            *([alt.Tooltip("entry:N", format="", formatType="label")] if entries else []),
             alt.Tooltip("percentile:N"),
             tip("slowdown", "ratio", "slowdown"),
             tip("from", "bytes", "sizes from"),
@@ -125,8 +160,20 @@ def slowdown_by_size(runs: Sequence[Labelled]) -> Spec | None:
         "percentile:N", scale=alt.Scale(domain=["p99", "p50"], range=[[1, 0], [5, 3]]), legend=None
     )
     line = base.mark_line(strokeWidth=2).encode(strokeDash=percentile)
-    point = base.mark_point(filled=True, size=42, opacity=1)
-    return spec_of([line, point], HEIGHT, rows=rows)
+    # A point that no line passes through says by itself which percentile it is.
+    dots = [
+        base.transform_filter("datum.percentile === 'p99'").mark_point(filled=True, size=42, opacity=1),
+        base.transform_filter("datum.percentile === 'p50'").mark_point(
+            filled=False, size=36, opacity=1, strokeWidth=1.6, fill="var(--surface)"
+        ),
+    ]
+    if entries:
+        line = line.encode(detail="entry:N")
+        shape = alt.Shape(
+            "entry:N", scale=alt.Scale(domain=entries, range=list(SHAPES)[: len(entries)]), legend=None
+        )
+        dots = [dot.encode(shape=shape) for dot in dots]
+    return spec_of([line, *dots], HEIGHT, rows=rows)
 
 
 def nearest_point(*fields: str) -> alt.Parameter:

@@ -25,6 +25,8 @@ LENGTHS = {
 }
 # A length further above the data than this is said and not drawn, so that it does not flatten them.
 ABOVE = 2.5
+# Names of lengths closer together than this share of an upright axis would overlap.
+CLOSE = 0.06
 # A length below this share of the largest value has its name on the right of its line.
 LEFT = 1 / 3
 _SIZE = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(quantities.BYTES)})?")
@@ -126,20 +128,23 @@ def said(runs: Sequence[Run]) -> str:
 def length_rules(
     runs: Sequence[Run], most: float, axis: Callable[[str], alt.X] | Callable[[str], alt.Y]
 ) -> Overlay:
-    """Layers with a line at each length and its name; nothing where data are far below.
+    """Layers with a line at each length, then with the names, for above the data; nothing where data are far below.
+
+    On an upright axis lengths that lie close together have one name, that of all, above the highest of them.
 
     Args:
         runs: The runs.
         most: The largest value of the chart.
         axis: The chart's axis of a field that is a length.
     """
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "value": length.value,
             "name": length.name,
             "words": length.words,
             "runs": ", ".join(length.runs),
-            "tint": _tint(runs, length),
+            "tint": (tint := _tint(runs, length)),
+            "ink": tint,
             "line": line,
         }
         for line, length in enumerate(length for length in lengths(runs) if length.value <= ABOVE * most)
@@ -148,6 +153,8 @@ def length_rules(
         return [], {}
     at = axis("value")
     upright = isinstance(at, alt.Y)
+    if upright:
+        _name_together(rows, CLOSE * max(most, *(row["value"] for row in rows)))
     chart = charts.chart_of("lengths")
     base = (chart.encode(y=at) if isinstance(at, alt.Y) else chart.encode(x=at)).encode(
         color=alt.Color("tint:N", scale=None),
@@ -170,7 +177,21 @@ def length_rules(
             # Each name in a line of its own: two lengths may lie close together.
             dy=alt.expr(f"2 + {LINE} * datum.line"),
         )
-    return [rule, name.encode(text="name:N", **end)], {"lengths": rows}
+    name = name.encode(text="name:N", color=alt.Color("ink:N", scale=None), **end)
+    # The colour of the page around each name keeps it legible on lines and data.
+    around = name.encode(stroke=alt.value("var(--surface)"), strokeWidth=alt.value(3))
+    return [rule, around, name], {"lengths": rows}
+
+
+def _name_together(rows: Sequence[dict[str, Any]], close: float) -> None:
+    """Gives the highest of lengths that lie closer together than their names are high the names of all."""
+    below: dict[str, Any] | None = None
+    for row in sorted(rows, key=lambda row: int(row["value"])):
+        if below is not None and row["value"] - below["value"] < close:
+            names = [*below["name"].split(", "), row["name"]]
+            below["name"], row["name"] = "", ", ".join(dict.fromkeys(names))
+            row["ink"] = row["ink"] if row["ink"] == below["ink"] else "var(--muted)"
+        below = row
 
 
 def _tint(runs: Sequence[Run], length: Length) -> str:

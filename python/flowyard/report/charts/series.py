@@ -160,7 +160,7 @@ def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -
     layers, datasets = [*bands, line, point], {"rows": rows, **shaded}
     if kind.series == "queue_bytes":
         rules, ruled = overlays.length_rules(runs, max(row["value"] for row in rows), y)
-        layers, datasets = [*bands, *rules, line, point], {**datasets, **ruled}
+        layers, datasets = [*bands, *rules[:1], line, *rules[1:], point], {**datasets, **ruled}
     return charts.spec_of(layers, HEIGHT, {parameter: "0"}, **datasets)
 
 

@@ -34,7 +34,7 @@ def tier_chart(
     layers = _layers(runs, tiers, x, format_type)
     if of_queues:
         rules, ruled = overlays.length_rules(runs, max(row["max"] for row in datasets["tiers"]), x)
-        layers, datasets = [*rules, *layers], {**datasets, **ruled}
+        layers, datasets = [*rules[:1], *layers, *rules[1:]], {**datasets, **ruled}
     band = {1: 26, 2: 19, 3: 16}.get(len(runs), 14)
     height = len(tiers) * (band * len(runs) + band // 2)
     return charts.spec_of(layers, height, {}, **datasets)

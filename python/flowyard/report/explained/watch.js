@@ -94,16 +94,30 @@ function isTrimmed(packet, link) {
   return links.indexOf(link) >= links.indexOf(packet[TRIMMED]);
 }
 
-// The queue of a port: a bar across its link, beside the node, a piece for each flow.
+// How far a bar from a point to one side of a link stays on the stage.
+function reach(x, y, dx, dy, side) {
+  const along = (from, by, size) => (by === 0 ? Infinity : (by > 0 ? size - 6 - from : from - 6) / Math.abs(by));
+  return Math.min(along(x, -side * dy, stage.clientWidth), along(y, side * dx, stage.clientHeight));
+}
+
+// Where a port's bar begins, its link's direction, and the side with more room.
+function beside(link) {
+  const { ax, ay, bx, by, length } = line(link);
+  const [dx, dy] = [(bx - ax) / length, (by - ay) / length];
+  // Above a switch stands its name.
+  const aside = dy < 0 && !world.nodes[world.links[link][0]].host ? 30 : 15;
+  const [x, y] = [ax + aside * dx, ay + aside * dy];
+  const side = reach(x, y, dx, dy, 1) >= reach(x, y, dx, dy, -1) ? 1 : -1;
+  return { x, y, dx, dy, side, room: reach(x, y, dx, dy, side) };
+}
+
+// The queue of a port: a bar across its link, beside the node, a piece for each flow; one scale for all ports.
 function drawQueues(waiting) {
   const ports = Map.groupBy ? Map.groupBy(waiting, ({ link }) => link) : grouped(waiting);
+  const least = Math.min(...world.links.map((_, link) => beside(link).room));
+  const room = Math.min(110, Math.max(stage.clientWidth / 8, 24), least);
   for (const [link, stayed] of ports) {
-    const { ax, ay, bx, by, length } = line(link);
-    const [dx, dy] = [(bx - ax) / length, (by - ay) / length];
-    const [x, y] = [ax + 15 * dx, ay + 15 * dy];
-    const room = Math.min(110, Math.max(stage.clientWidth / 8, 24));
-    // Across the link, to the side on which there is room.
-    const side = y + dx * room < 6 || y + dx * room > stage.clientHeight - 6 ? -1 : 1;
+    const { x, y, dx, dy, side } = beside(link);
     let along = 0;
     for (const { packet, hop } of stayed) {
       const long = Math.max(1, ((hop[BYTES] || 64) / longest) * room);
@@ -118,7 +132,7 @@ function drawQueues(waiting) {
     }
     pen.globalAlpha = 1;
     const [mx, my] = [x - (side * dy * along) / 2, y + (side * dx * along) / 2];
-    spots.push({ x: mx, y: my, reach: Math.max(9, along / 2), port: link });
+    spots.push({ x: mx, y: my, reach: Math.max(9, along / 2), port: link, end: [x - side * dy * along, y + side * dx * along] });
   }
 }
 
@@ -164,8 +178,14 @@ function drawNodes() {
     const short = host ? name.replace(/^host /, "") : name.replace(/([a-z])[a-z]*/g, "$1").replaceAll(" ", "");
     const words = [name, short].find((text) => pen.measureText(text).width + 6 < room);
     if (words) {
+      const below = host ? y + 20 : y - 14;
+      // A rim keeps names legible on links and bars.
+      pen.strokeStyle = colours.surface;
+      pen.lineWidth = 4;
+      pen.lineJoin = "round";
+      pen.strokeText(words, x, below);
       pen.fillStyle = colours.muted;
-      pen.fillText(words, x, host ? y + 20 : y - 14);
+      pen.fillText(words, x, below);
     }
     spots.push({ x, y, reach: 9, node: place });
   });

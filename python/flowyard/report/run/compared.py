@@ -11,7 +11,7 @@ from flowyard.peers import Comparison
 from flowyard.report import charts, frame, terms
 from flowyard.report.mark import MARK
 from flowyard.report.run import labelled, story, tables
-from flowyard.report.run.figures import Figure
+from flowyard.report.run.figures import Figure, of_deciles
 from flowyard.report.run.tables import Cell
 
 OURS = "Flowyard"
@@ -63,7 +63,7 @@ def render(found: Comparison) -> str:
         ),
         Figure(
             "by-size", "size", "Slowdown by flow size",
-            "Deciles of flow size: a point stands at the largest flow of its decile.",
+            of_deciles(both),
             charts.slowdown_by_size(both), [],
         ),
         Figure(

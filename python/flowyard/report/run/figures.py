@@ -9,6 +9,9 @@ from flowyard.report.charts import histograms, overlays, series
 from flowyard.report.charts.tier_charts import tier_chart
 from flowyard.run_data import Run
 
+# Letters on dashed lines that a caption has; more would push the charts beside it down.
+MOST_DASHED = 120
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -22,6 +25,7 @@ class Figure:
         spec: Vega-Lite data; None if there is nothing to draw.
         missing: Why there is nothing, or which runs are missing from it and why.
         lines: The lines of a chart whose lines are not runs; they have buttons of their own.
+        dashed: The dashed lines, where they are too many for the caption: folded, below the chart.
     """
 
     key: str
@@ -31,6 +35,7 @@ class Figure:
     spec: charts.Spec | None
     missing: list[str]
     lines: list[str] = field(default_factory=list)
+    dashed: str = ""
 
     @property
     def dashes(self) -> list[list[int]]:
@@ -47,11 +52,12 @@ def figures(runs: Sequence[Run], curves: Sequence[charts.Labelled] | None = None
         "Ticks: links that carried packets, sampled if they are many; bar: interquartile range; dot: mean; ring: "
         "largest."
     )
+    short, long = _dashed(runs)
     # One size has one point: the table of completion says as much.
     by_size = [] if all(run.one_size for run in runs) else [
         Figure(
             "by-size", "size", "Slowdown by flow size",
-            "Deciles of flow size: a point stands at the largest flow of its decile.",
+            of_deciles(curves),
             charts.slowdown_by_size(curves), no_slowdown,
         ),
     ]  # fmt: skip
@@ -76,9 +82,22 @@ def figures(runs: Sequence[Run], curves: Sequence[charts.Labelled] | None = None
                tier_chart(runs, "utilisation", "share", "share of the measured time"), idle),
         Figure("queue-mean", "queue_mean", "Mean queue by tier", dots,
                tier_chart(runs, "queue_mean_bytes", "bytes", "time average of the queue"), no_queue),
-        Figure("queue-max", "queue_max", "Largest queue by tier", " ".join((dots, overlays.said(runs))).strip(),
-               tier_chart(runs, "queue_max_bytes", "bytes", "most bytes at one instant", of_queues=True), no_queue),
+        Figure("queue-max", "queue_max", "Largest queue by tier", " ".join((dots, short)).strip(),
+               tier_chart(runs, "queue_max_bytes", "bytes", "most bytes at one instant", of_queues=True), no_queue,
+               dashed=long),
     ]  # fmt: skip
+
+
+def of_deciles(curves: Sequence[charts.Labelled]) -> str:
+    """The caption of slowdowns by size: whose deciles they are."""
+    entries = charts.entries_apart(curves)
+    if not entries:
+        return "Deciles of flow size: a point stands at the largest flow of its decile."
+    marks = ", ".join(f"{mark} {entry}" for mark, entry in zip(charts.SHAPES.values(), entries, strict=False))
+    return (
+        "Deciles of flow size of each traffic entry: a point stands at the largest flow of its decile; deciles of one "
+        f"size are one point, and no line joins two entries: {marks}. Filled: p99, hollow: p50."
+    )
 
 
 def deadlines(runs: Sequence[Run]) -> list[Figure]:
@@ -121,10 +140,18 @@ def over_time(runs: Sequence[Run]) -> tuple[list[Figure], list[Choice]]:
             spec = series.over_time(runs, kind, chosen, what) if chosen.names else None
             if spec:
                 key = f"time-{kind.series.replace('_', '-')}"
-                of_queues = [overlays.said(runs)] if kind.series == "queue_bytes" else []
-                caption = " ".join(filter(None, (kind.caption, *of_queues, faulty)))
+                short, long = _dashed(runs) if kind.series == "queue_bytes" else ("", "")
+                caption = " ".join(filter(None, (kind.caption, short, faulty)))
                 found.append(
-                    Figure(key, kind.term, kind.title, caption, spec, [_one_line(r) for r in missing])
+                    Figure(
+                        key,
+                        kind.term,
+                        kind.title,
+                        caption,
+                        spec,
+                        [_one_line(r) for r in missing],
+                        dashed=long,
+                    )
                 )
                 keys.append(key)
         if keys:
@@ -162,6 +189,12 @@ def why(runs: Sequence[Run], reason_of: Callable[[Run], str | None]) -> list[str
     """Why some runs have nothing to show, with their names where there are several."""
     found = [(run, reason) for run in runs if (reason := reason_of(run))]
     return [f"{run.label}: {reason}" if len(runs) > 1 else reason for run, reason in found]
+
+
+def _dashed(runs: Sequence[Run]) -> tuple[str, str]:
+    """The sentence on dashed lines: for the caption if it is short, else for below the chart; the other is empty."""
+    sentence = overlays.said(runs)
+    return (sentence, "") if len(sentence) <= MOST_DASHED else ("", sentence)
 
 
 def _one_line(reason: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flowyard.analysis.completion import MOST_ENTRIES
 from flowyard.report import reasons
 from flowyard.report.charts import Labelled, heat, series
 from flowyard.report.charts import timeline as timelines
@@ -89,7 +90,16 @@ def _section(key: str, words: str, shown: Sequence[Figure] = (), **data: Any) ->
 def _completion(runs: Sequence[Run], summary: Sequence[tables.Group]) -> Section:
     digests = [run.summary.get("traffic_digest") for run in runs]
     same = len(digests) > 1 and None not in digests and len(set(digests)) == 1
-    return _section("completion", "Completion", summary=summary, same_traffic=same)
+    most = max(run.measured["tag"].n_unique() for run in runs)
+    more = most if most > MOST_ENTRIES else 0
+    return _section(
+        "completion",
+        "Completion",
+        summary=summary,
+        interval_ends=tables.interval_ends(summary),
+        same_traffic=same,
+        more_entries=more,
+    )
 
 
 def _fairness(runs: Sequence[Run]) -> Section | None:

@@ -1,7 +1,7 @@
 """The summary of a run in the terminal, on half a screen.
 
-run.json has nearly all of it. Tables are read only for what is rare: deadlines, flows without an end, and runs of
-versions whose run.json lacks completion times.
+run.json has nearly all of it. Tables are read only for what is rare: deadlines, several traffic entries, flows without
+an end, and runs of versions whose run.json lacks completion times.
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from flowyard.results import Result
 
 SHOWN = ("p50", "p95", "p99")
+# Traffic entries that are shown apart, as analysis.completion has it, which is imported late.
+MOST_ENTRIES = 8
 # Below tables with intervals, and below those without any.
 LEGEND = "[low, high]: 95 % interval; - for an end: too few flows, or too short a run"
 NO_INTERVALS = "no 95 % intervals: too few flows, or too short a run"
@@ -32,9 +34,14 @@ COMPLETION = (
 def tell(result: "Result", folder: Path) -> None:
     """Prints the summary of a run that has ended and is in its folder."""
     show(summary_table(result, title=str(result.summary["scenario"].get("name") or folder.name)))
-    if (sizes := sizes_table(result)) is not None:
-        show(sizes)
+    for table in (sizes_table(result), entries_table(result)):
+        if table is not None:
+            show(table)
     print(legend(result))
+    if (entries := measured_entries(result)) > MOST_ENTRIES:
+        print(
+            f"{entries:,} traffic entries: flowyard show {folder} --csv by_entry has the completion of each"
+        )
     lines = why_unfinished(result)
     if (reason := why_nothing(result)) and reason not in lines:
         print(f"no completion times: {reason}")
@@ -99,6 +106,33 @@ def sizes_table(result: "Result") -> TextTable | None:
     lines = [line for row in groups for line in ([row["group"], *cells(row)], ["", *intervals(row)])]
     rows = [line for line in lines if any(line)]
     return TextTable("by flow size", ["flow size", *COMPLETION], rows)
+
+
+def entries_table(result: "Result") -> TextTable | None:
+    """One run's completion by traffic entry and flow size; None unless several entries, not too many, have flows."""
+    if not 1 < measured_entries(result) <= MOST_ENTRIES:
+        return None
+    from flowyard.analysis import by_entry
+    from flowyard.run_data import Run
+
+    table = by_entry(Run.of(result).measured, intervals=True)
+    entries = table.partition_by("tag", as_dict=True)
+    if len(entries) < 2:
+        # The measuring window has no flows of the others.
+        return None
+    rows = []
+    for (tag,), own in entries.items():
+        # Flows of one group of sizes are all flows of the entry.
+        groups = own.rows(named=True)[: 1 if own.height == 2 else None]
+        for i, row in enumerate(groups):
+            rows.append(["" if i else str(tag), row["group"], *cells(row)])
+            rows += [["", *below] for below in [["", *intervals(row)]] if any(below)]
+    return TextTable("by traffic entry", ["traffic entry", "flow size", *COMPLETION], rows, left=2)
+
+
+def measured_entries(result: "Result") -> int:
+    """Traffic entries that have flows and are not background."""
+    return sum(1 for entry in result.summary["traffic"] if entry["flows"] and not entry.get("background"))
 
 
 def completion(result: "Result") -> list[dict[str, Any]]:

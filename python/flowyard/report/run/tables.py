@@ -1,6 +1,6 @@
 """The report's tables as rows of text."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from flowyard.analysis import (
     trouble,
     worst_links,
 )
-from flowyard.analysis.completion import ALL, SIZE_GROUPS
+from flowyard.analysis.completion import Key, by_key, names
 from flowyard.analysis.faults import PERIODS
 from flowyard.forks import pl
 from flowyard.report import reasons
@@ -94,26 +94,28 @@ def cards(runs: Sequence[Run]) -> list[Card]:
 
 
 def summary(runs: Sequence[Labelled]) -> list[Group]:
-    """Completion by size group: first all flows, then each group if there are several.
+    """Completion by size group and by traffic entry: the groups of `completion.names`, first all flows.
 
     Cells: flows, completed, FCTs, slowdowns.
     """
-    tables = [
-        {row["group"]: row for row in by_size(run.measured, intervals=True).iter_rows(named=True)}
-        for run in runs
-    ]
-    return grouped(tables)
+    return grouped([by_key(run.measured, intervals=True) for run in runs])
 
 
-def grouped(tables: Sequence[Mapping[str, Mapping[str, Any]]]) -> list[Group]:
-    """Completion as `summary` has it, of each run's rows of `analysis.by_size` with intervals, by the group's name."""
-    groups = []
-    several = len({name for table in tables for name in table} - {ALL}) > 1
-    for name in (ALL, *(name for _, name in SIZE_GROUPS if several)):
-        found = [(i, table[name]) for i, table in enumerate(tables) if name in table]
-        if found:
-            groups.append(Group("all flows" if name == ALL else name, _summary_rows(found)))
-    return groups
+def grouped(tables: Sequence[Mapping[Key, Mapping[str, Any]]]) -> list[Group]:
+    """Completion as `summary` has it, of each run's rows of `completion.by_key` with intervals."""
+    return _known_intervals(
+        Group(name, _summary_rows([(i, table[key]) for i, table in enumerate(tables) if key in table]))
+        for key, name in names(tables).items()
+    )
+
+
+def interval_ends(groups: Sequence[Group]) -> set[str]:
+    """The kinds of intervals in tables of completion: "both" ends, "low" alone, "none" beside others."""
+    found = {cell.interval for group in groups for row in group.rows for cell in row.cells} - {""}
+    return {
+        "none" if interval == text.NONE else "low" if interval.endswith(f" {text.NONE}]") else "both"
+        for interval in found
+    }
 
 
 def faults(runs: Sequence[Run]) -> list[Group]:
@@ -131,7 +133,7 @@ def faults(runs: Sequence[Run]) -> list[Group]:
                 found[name].append((i, overall(flows, intervals=True).row(0, named=True)))
     if not found["before"] and not found["after"]:
         return []
-    return [Group(name, _summary_rows(rows)) for name, rows in found.items() if rows]
+    return _known_intervals(Group(name, _summary_rows(rows)) for name, rows in found.items() if rows)
 
 
 def deadlines(runs: Sequence[Run]) -> list[Group]:
@@ -317,10 +319,23 @@ def _summary_rows(found: Sequence[tuple[int, Mapping[str, Any]]]) -> list[Row]:
             # At least one flow above the percentile, or it is an interpolation towards the maximum.
             beyond = row["completed"] * (1 - PERCENTILES.get(statistic, 0))
             tone = "thin" if beyond < 1 or (high is None and low is not None) else tone
-            within = "" if low is None and high is None else text.interval(value, low, high, show)
+            within = text.interval(value, low, high, show)
+            if low is None and high is None:
+                within = "" if value is None else text.NONE
             cells.append(replace(_number(value, show, tone), interval=within))
         rows.append(Row(i, cells))
     return rows
+
+
+def _known_intervals(groups: Iterable[Group]) -> list[Group]:
+    """Groups without the dashes in place of intervals if no value of any of them has an interval."""
+    found = list(groups)
+    if interval_ends(found) != {"none"}:
+        return found
+    return [
+        Group(group.name, [Row(row.run, [replace(c, interval="") for c in row.cells]) for row in group.rows])
+        for group in found
+    ]
 
 
 def _rows(table: pl.DataFrame, tier: str) -> list[dict[str, Any]]:

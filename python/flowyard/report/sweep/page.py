@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flowyard import folders, text
-from flowyard.analysis.completion import ALL, SIZE_GROUPS
+from flowyard.analysis.completion import ALL, names
 from flowyard.errors import UserError
 from flowyard.forks import pl
 from flowyard.report import MARK, charts, frame, loads, reasons, terms
@@ -235,20 +235,12 @@ def _in_table(sweep: Sweep, means: pl.DataFrame) -> Sequence[Metric]:
 
 def _groups(sweep: Sweep, means: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Groups of flows by size and by traffic entry, each one row per point; first all flows."""
-    found = {"all flows": means}
-    by_size, by_entry = sweep.by_size, sweep.by_entry
-    names = [name for _, name in SIZE_GROUPS]
-
-    def sizes(table: pl.DataFrame, before: str) -> dict[str, pl.DataFrame]:
-        own = {before + name: rows for name in names if (rows := table.filter(size_group=name)).height}
-        # A single group has all flows.
-        return own if len(own) > 1 else {}
-
-    found |= sizes(by_size, "")
-    tags = by_entry["tag"].unique(maintain_order=True)
-    for tag in tags if len(tags) > 1 else ():
-        own = by_entry.filter(tag=tag)
-        found |= {f"entry {tag}": own.filter(size_group=ALL), **sizes(own, f"entry {tag}, ")}
+    tables = {
+        (tag, group): own
+        for table in (sweep.by_size.select(pl.lit(None, pl.String).alias("tag"), pl.all()), sweep.by_entry)
+        for (tag, group), own in table.partition_by("tag", "size_group", as_dict=True).items()
+    }
+    found = {name: tables[key] for key, name in names([tables]).items()}
     if len(found) * means.height > notices.MOST_POINTS:
         return {"all flows": means}
     # Loads are of points, not of groups.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flowyard import text
-from flowyard.analysis.completion import ALL, PERCENTILES, SIZE_GROUPS
+from flowyard.analysis.completion import ALL, PERCENTILES, Key, names
 from flowyard.folders import run_files
 from flowyard.forks import pl
 from flowyard.report.metrics import ALL_METRICS
@@ -27,7 +27,7 @@ from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.tables import LOADS, MOST_SIDE_BY_SIDE, Sweep
 from flowyard.terminal.console import TextTable, show
 
-# Of all flows, then of each group of sizes, in the terminal.
+# Of all flows, then of each group of sizes and each traffic entry, in the terminal.
 COMPLETION = (
     *(f"fct_{name}_ps" for name in ("mean", "p50", "p95", "p99")),
     *(f"slowdown_{name}" for name in ("mean", "p50", "p95", "p99")),
@@ -117,7 +117,7 @@ def render(sweep: Sweep) -> str:
     over = page.Replicated(
         curves=[Curve(point.label, _flows(sweep, point)) for point in points],
         summary=tables.grouped(groups),
-        cards=[_card(rows[ALL], run) for rows, run in zip(groups, runs, strict=True)],
+        cards=[_card(rows[None, ALL], run) for rows, run in zip(groups, runs, strict=True)],
         replicas=replicas,
     )
     return page.render(
@@ -131,14 +131,14 @@ def _flows(sweep: Sweep, point: Point) -> pl.DataFrame:
     )
 
 
-def _groups(sweep: Sweep, points: Sequence[Point]) -> list[dict[str, dict[str, Any]]]:
-    """For each point its means by group of sizes, with the ends of their intervals."""
-    rows = {
-        (tuple(row[name] for name in sweep.axes), row["size_group"]): _ends(row)
-        for row in sweep.by_size.iter_rows(named=True)
-    }
-    places = [tuple(point.values.values()) for point in points]
-    return [{group: row for (at, group), row in rows.items() if at == place} for place in places]
+def _groups(sweep: Sweep, points: Sequence[Point]) -> list[dict[Key, dict[str, Any]]]:
+    """For each point its means by group of sizes and by traffic entry, with the ends of their intervals."""
+    found: dict[tuple[Any, ...], dict[Key, dict[str, Any]]] = {}
+    for table in (sweep.by_size, sweep.by_entry):
+        for row in table.iter_rows(named=True):
+            place = tuple(row[name] for name in sweep.axes)
+            found.setdefault(place, {})[row.get("tag"), row["size_group"]] = _ends(row)
+    return [found[tuple(point.values.values())] for point in points]
 
 
 def _ends(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,10 +274,9 @@ def side_by_side_table(sweep: Sweep) -> TextTable:
     for column in COMPLETION:
         add(ALL_METRICS[column].name, column, means)
     groups = _groups(sweep, points)
-    sizes = [name for _, name in SIZE_GROUPS if any(name in group for group in groups)]
-    for name in sizes if len(sizes) > 1 else ():
-        for column in OF_GROUP:
-            add(f"{ALL_METRICS[column].name}, {name}", column, [group.get(name) for group in groups])
+    for key, name in names(groups).items():
+        for column in OF_GROUP if key != (None, ALL) else ():
+            add(f"{ALL_METRICS[column].name}, {name}", column, [group.get(key) for group in groups])
     loads = [name for name in LOADS if any(own[name] is not None for own in means)]
     for column in (*loads, "goodput_bps", *COUNTED):
         add(ALL_METRICS[column].name, column, means)
