@@ -505,8 +505,9 @@ proptest! {
     fn faults_hang_nobody_and_lose_nothing_unaccounted((text, faults) in (random_scenario(), random_faults())) {
         // Counters are refused where requests may be lost.
         let text = text.replace("state = \"counters\"", "state = \"flows\"");
-        let whole = ("run.measure", "\"all\"");
-        let run = run_with(&(text.clone() + &faults), &[whole]);
+        // Explicit rates of a few kbps over links of Gbps end, too, after millions of small packets that ask for more.
+        let settings = [("run.measure", "\"all\""), ("run.work_limit", "200000000")];
+        let run = run_with(&(text.clone() + &faults), &settings);
         prop_assert_eq!(run.0.summary.status, Status::Complete);
         let transports = words(&run.0.flows, "transport");
         let (sizes, delivered) = (run.flows("size_bytes"), run.flows("delivered_bytes"));
@@ -528,7 +529,7 @@ proptest! {
         // What is on a wire when the last flow has ended crosses it no more.
         prop_assert!(crossed >= counters.packet_hops + counters.lost);
         let other = common::run_scenario(
-            &common::scenario(&(text + &faults), &[whole, ("run.port_mode", "serviced")]),
+            &common::scenario(&(text + &faults), &[settings[0], settings[1], ("run.port_mode", "serviced")]),
             flowyard_sim::engine::data::plan::Agenda::Heap,
         );
         prop_assert_eq!(other.digest(), run.digest());
