@@ -394,8 +394,8 @@ def test_values_without_an_interval_say_so_beside_others(tmp_path):
     assert dashed == few
     assert f"{text.NONE}: no interval, for fewer than 40 flows" in visible(page([tmp_path / "one"]))
     # Where no value has an interval there is nothing to tell apart.
-    few = labelled.read([write_run(tmp_path / "few", flows=30)])
-    assert not tables.interval_ends(tables.summary(few))
+    small = labelled.read([write_run(tmp_path / "few", flows=30)])
+    assert not tables.interval_ends(tables.summary(small))
     assert "there are no 95% intervals , for fewer than 40 flows" in visible(page([tmp_path / "few"]))
 
 
