@@ -61,7 +61,7 @@ impl Settings for Datagram {
             _ => Profile {
                 framing: None,
                 packet_max: LENGTH_MAX,
-                packet_mean: self.lengths.mean() as u64,
+                packet_mean: self.mean_length(),
                 ecn_capable: self.ecn_capable,
                 ..of(USUAL_LENGTH)
             },
@@ -85,6 +85,13 @@ impl Settings for Datagram {
             }
             lengths => lengths.problems_of_lengths(),
         }
+    }
+}
+
+impl Datagram {
+    /// The mean of lengths that are drawn, before and after they have been checked.
+    fn mean_length(&self) -> u64 {
+        if self.lengths.problems_of_lengths().is_empty() { self.lengths.mean() as u64 } else { USUAL_LENGTH }
     }
 }
 

@@ -148,7 +148,8 @@ impl Distribution for Cdf {
     }
 
     fn mean(&self) -> f64 {
-        let (first, percent) = self.points[0];
+        // Of a table that has not been checked.
+        let Some(&(first, percent)) = self.points.first() else { return 0.0 };
         let segments = self.points.windows(2).map(|ends| {
             let ((low, from), (high, to)) = (ends[0], ends[1]);
             (low as f64 + high as f64) / 2.0 * (to - from)
