@@ -35,10 +35,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     slotted = {f"slotted/{table}": columns for table, columns in _native.explain_slotted().items()}
     tables = results.explain() | slotted | of_sweeps.explain()
-    if arguments.column:
-        tables = _named(arguments.column, tables)
-        if not tables:
-            return _fields(arguments.column, as_json=arguments.json)
+    if name := arguments.column:
+        found = _named(name, tables)
+        if not found:
+            if fields := _fields_of(name):
+                return _show_fields(fields, as_json=arguments.json)
+            raise _unknown(name, tables)
+        tables = found
     if arguments.json:
         print(json.dumps(tables, indent=2))
         return COMPLETE
@@ -50,20 +53,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _named(name: str, tables: Columns) -> Columns:
-    """The columns of a name, or with such a value, by table; none if it is the name of a field.
-
-    Raises:
-        UserError: It is neither.
-    """
+    """The columns of a name, or with such a value, by table."""
     found = {
         table: [column for column in columns if column["name"] == name or name in _values_of(column)]
         for table, columns in tables.items()
     }
-    found = {table: columns for table, columns in found.items() if columns}
-    if found or _fields_of(name):
-        return found
+    return {table: columns for table, columns in found.items() if columns}
+
+
+def _unknown(name: str, tables: Columns) -> UserError:
+    """Of a name that is neither a column nor a field: the names that may be meant."""
     if "." in name:
-        raise _no_field(name)
+        return _no_field(name)
     import difflib
 
     every = [column for columns in tables.values() for column in columns]
@@ -72,7 +73,7 @@ def _named(name: str, tables: Columns) -> Columns:
     near = (
         difflib.get_close_matches(name, names, n=3) or [each for each in names if name in each.split("_")][:6]
     )
-    raise UserError(
+    return UserError(
         f"no column {name}; {'did you mean ' + ' or '.join(near) if near else 'there are ' + ', '.join(names)}"
     )
 
@@ -93,11 +94,10 @@ def _fields_of(name: str) -> list[dict[str, str]]:
     return scenario_fields.named(results.schema(), name)
 
 
-def _fields(name: str, *, as_json: bool) -> int:
-    """Prints the fields of scenarios of that name."""
+def _show_fields(fields: list[dict[str, str]], *, as_json: bool) -> int:
+    """Prints fields of scenarios."""
     from flowyard.terminal.exits import COMPLETE
 
-    fields = _fields_of(name)
     if as_json:
         print(json.dumps({"scenario": fields}, indent=2, ensure_ascii=False))
         return COMPLETE

@@ -63,7 +63,7 @@ def _less(quick: "Planned", full: "Planned") -> Iterator[str]:
         known, said = _otherwise(quick, full, moved)
         yield from said
         for key, (before, after) in _different(quick.first(), full.first()).items():
-            # Where runs stand on the axes is told above.
+            # The values of the axes are listed above.
             if key not in known and not any(_of(key, axis) for axis in moved):
                 yield f"{key} {_said(before)} for {_said(after)}"
 

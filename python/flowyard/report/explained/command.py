@@ -9,7 +9,7 @@ from flowyard.commands import options
 from flowyard.errors import UserError
 from flowyard.results import Result
 from flowyard.terminal.exits import COMPLETE
-from flowyard.why import capture, port_of, slowest, why
+from flowyard.why import capture, port_of, row_of, slowest, why
 from flowyard.why.span import span
 
 
@@ -45,8 +45,7 @@ def _flow(run: Result, arguments: argparse.Namespace) -> str | bytes:
     flow = arguments.flows[0] if arguments.flows else slowest(run)
     answer = why(run, flow, whose=True)
     if arguments.output.suffix == ".html":
-        tag = run.flows.to_polars().filter(id=flow)["tag"].item()
-        return flow_page(answer, name_of(run, arguments.folder), tag)
+        return flow_page(answer, name_of(run, arguments.folder), row_of(run, flow)["tag"])
     return _picture(ladder_chart(answer) if arguments.ladder else flow_chart(answer), arguments.output)
 
 
