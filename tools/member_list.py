@@ -102,6 +102,13 @@ TRANSPORTS = [
         "under DCTCP.",
     ),
     transport(
+        "ictcp",
+        Completions("answers"),
+        {"ICTCP": {}, "TCP": {"transport.tcp.ictcp": None}},
+        "The example under ICTCP and under TCP alone. The last of 30 answers takes {0[max]:.0f} ms under ICTCP and "
+        "{1[max]:.0f} ms under TCP, which waits for timeouts of 200 ms.",
+    ),
+    transport(
         "bos",
         Completions("permutation"),
         {
@@ -424,6 +431,14 @@ QUEUES = [
         },
         "After 10 ms the port has {0[mean]:.1f} packets on average under the phantom queue and {1[mean]:.1f} under a "
         "threshold of 65 packets; the last flow takes {0[fct_max]:.1f} and {1[fct_max]:.1f} ms.",
+    ),
+    queue(
+        "fpq",
+        Queue(LAST_PORT, "1ms", since=50),
+        {"FPQ": {}, "drop-tail": DROP_TAIL},
+        "After 50 ms the port has {0[mean]:.0f} packets on average under FPQ and {1[mean]:.0f} under drop-tail, which "
+        "drops {1[drops]:,.0f} packets, and FPQ {0[drops]:,.0f}; the last flow takes {0[fct_max]:.0f} and "
+        "{1[fct_max]:.0f} ms.",
     ),
     queue(
         "daq",

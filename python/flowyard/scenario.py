@@ -30,6 +30,7 @@ __all__ = [
     "BackstopRepeats",
     "Balancer",
     "Barrier",
+    "BaseRtt",
     "Bbr",
     "Bimodal",
     "Bitmap",
@@ -123,6 +124,7 @@ __all__ = [
     "FlowOrder",
     "Flowtune",
     "FlowtuneRates",
+    "Fpq",
     "FreeFor",
     "FriendlyAlpha",
     "FrontBack",
@@ -145,6 +147,7 @@ __all__ = [
     "HostOrder",
     "Hpcc",
     "HpccSwitch",
+    "Ictcp",
     "Idle",
     "IdleRestart",
     "InOrder",
@@ -1815,6 +1818,11 @@ class Tcp(Model):
     switches hash. Absent: it keeps its path. Needs marks, and a balancer that hashes.
     """
 
+    ictcp: Ictcp | None = None
+    """Lets the receiver set the windows of its connections by the throughput of its interface (ICTCP), up
+    to `receive_window`. Absent: each has all of `receive_window`.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reno(Model):
@@ -2209,6 +2217,47 @@ class Plb(Model):
     suspend: str = "60s"
     """After a timeout, which changes the label by itself, round trips do not count for a random time from
     this to twice this. A time, such as "10us", at least 0s, at most 1000s.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ictcp(Model):
+    """ICTCP: windows set by the receiver."""
+
+    share: float = 0.9
+    """alpha: share of the interface's rate up to which windows grow (0.9). At least 0.01, at most 1.0."""
+
+    smoothing: float = 0.75
+    """beta: weight of the past in the measured throughput of a connection, which a higher sample replaces
+    at once (0.75). At most 0.999.
+    """
+
+    widen_below: float = 0.1
+    """gamma_1: the window grows if the throughput is at most by this share below the expected one (0.1),
+    or by a segment of the window. At most 1.0.
+    """
+
+    narrow_above: float = 0.5
+    """gamma_2: the window shrinks if it is by more than this share below, so many round trips on end
+    (0.5). At most 1.0.
+    """
+
+    rounds: int = 3
+    """Round trips on end after which it shrinks by a segment (3). At least 1, at most 1000."""
+
+    least: int = 2
+    """Smallest window, and that of a connection that is new or was idle, in segments (2). At least 1, at
+    most 1000.
+    """
+
+    scarce: float = 0.2
+    """With less than this share of the interface's rate left, windows above the mean shrink (0.2). At most
+    1.0.
+    """
+
+    idle: str = "2s"
+    """A connection without data for this time begins anew (2 s). A time, such as "10us", at least 1us, at
+    most 1000s.
     """
 
 
@@ -3426,9 +3475,19 @@ class Uet(Model):
     """Smallest window. Absent: a full packet. A size, such as "64KiB", at least 1B, at most 1000GB."""
 
     network_rtt: str | Literal["derived"] = "derived"
-    """Round trip from which windows and increases follow, and the first base round trip of each flow.
-    "derived": that of a full packet and its ACK over the longest path, with nothing in the way. A time,
-    such as "10us", at least 1ns, at most 1s.
+    """Round trip from which windows and increases follow. "derived": that of a full packet and its ACK
+    over the longest path, with nothing in the way. A time, such as "10us", at least 1ns, at most 1s.
+    """
+
+    base_rtt: BaseRtt = "network"
+    """The first base round trip of each flow, from which its first and largest window and the limit of its
+    credit follow. "pair": `network_rtt` with the delays of the cables between both hosts in place of
+    `network_delay` (-enable_accurate_base_rtt), so that flows within a rack begin with less.
+    """
+
+    network_delay: str | Literal["derived"] = "derived"
+    """Delays of the cables of the longest path, there and back; read with base_rtt = "pair". "derived":
+    from the topology. A time, such as "10us", at most 1s.
     """
 
     base_rtt_from_nacks: bool = True
@@ -4353,6 +4412,48 @@ class Phantom(Model):
     to 1 Gbps, 3 KB, two packets, from 10 Gbps on (HULL, from memory of the paper), in between in
     proportion. A size, such as "64KiB", at most 1GB.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fpq(Model):
+    """First-in first-out; drops, or marks, at random so that the queue is in proportion to the number of
+    flows (FPQ).
+    """
+
+    _tag = "fpq"
+
+    window: float = 6.0
+    """Packets that each flow has in flight at the target: in the queue and on the path (6, from memory of
+    the paper: a loss rate of 2.1 %, at which most losses are repaired without a timeout). At least 1,
+    at most 1000.
+    """
+
+    in_flight: int | Literal["bdp"] = "bdp"
+    """Packets on the path while no packet waits, which the queue need not hold. "bdp": the largest
+    bandwidth-delay product of the network.
+    """
+
+    least: int | Literal["bdp"] = "bdp"
+    """The target is not below this number of packets, so that few flows fill the link. "bdp": the largest
+    bandwidth-delay product of the network.
+    """
+
+    bits: int = 5000
+    """Bits of the vector; each packet of data sets that of its flow (5000, from memory of the paper). The
+    number of flows is that of bits set: 500 flows in 5000 bits count as 476, since some share a bit. At
+    least 64, at most 1000000.
+    """
+
+    clear: str | Literal["derived"] = "derived"
+    """The port clears each bit once in this time, one after another. "derived": ten of the longest round
+    trips. A time, such as "10us", at least 1us, at most 100s.
+    """
+
+    ecn: bool = False
+    """Whether ECN-capable packets are marked in place of dropped."""
+
+    limit: Limit = LimitPackets(10000)
+    """Limit of the queue, beyond which all packets are dropped: the memory of the port."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -6086,6 +6187,9 @@ Resend = Literal["lost", "all"]
 # Congestion control of flows over Ultra Ethernet.
 UetControl = Nscc | Rccc | Both | UetDctcp | Constant | Literal["nscc", "rccc", "both", "dctcp", "constant"]
 
+# The round trip that a flow takes for that of its path until it has measured one.
+BaseRtt = Literal["network", "pair"]
+
 # Choice of the entropy value of each packet.
 PathSelector = (
     Mixed
@@ -6128,6 +6232,7 @@ Queue = (
     | PythonQueue
     | Trimming
     | Phantom
+    | Fpq
     | CreditPort
     | Literal[
         "infinite",
@@ -6143,6 +6248,7 @@ Queue = (
         "daq",
         "trimming",
         "phantom",
+        "fpq",
         "credit",
     ]
 )

@@ -99,8 +99,12 @@ pub mod tests {
     use crate::units::Rate;
 
     /// 100 Gbps and 12.32 us: 154 KB.
-    pub const FABRIC: Longest =
-        Longest { round_trip: Time(12_320_000), bdp: 154_000, rate: Rate(100_000_000_000) };
+    pub const FABRIC: Longest = Longest {
+        round_trip: Time(12_320_000),
+        delay: Time(12_000_000),
+        bdp: 154_000,
+        rate: Rate(100_000_000_000),
+    };
 
     #[test]
     fn a_window_says_its_share_of_the_path() {

@@ -53,8 +53,9 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
         let cycle = cycles::cycle(&setup.fabric, &setup.routes, CYCLE_STEPS);
         found.extend(cycle.map(|links| deadlock(&setup.queue, &setup.fabric, &links)));
     }
-    found.extend(measuring::advice(setup));
-    found.extend(loads(scenario, setup));
+    let too_much = loads(scenario, setup);
+    found.extend(measuring::advice(setup, too_much.is_empty()));
+    found.extend(too_much);
     found.extend(inert::advice(scenario));
     found.extend(inert::balancers(scenario, setup));
     found.extend(gaps(scenario, setup));
@@ -94,7 +95,7 @@ fn loads(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
         offers.push(Offer { entry: number, path, load: offered, bps });
     }
     if found.is_empty() {
-        found.extend(crowded::advice(&offers, setup));
+        found.extend(overload::together(&offers, setup).or_else(|| crowded::advice(&offers, setup)));
     }
     found
 }

@@ -155,6 +155,8 @@ pub struct Longest {
     /// From when the first bit of a full packet leaves its host to when the last bit of the answer is back, over the
     /// longest path, store-and-forward, with nothing in the way.
     pub round_trip: Time,
+    /// The part of it that the delays of the cables are, there and back.
+    pub delay: Time,
     /// The largest bandwidth-delay product of a pair of hosts: its rate times its round trip.
     pub bdp: u64,
     /// The rate of that pair: of the slower of both hosts' own links on the way.
@@ -182,13 +184,14 @@ impl Longest {
     }
 
     fn widen(&mut self, fabric: &Fabric, routes: &Routes, ends: (NodeId, NodeId), sizes: (u64, u64)) {
-        let (mut at, mut time) = (ends.0, Time::ZERO);
+        let (mut at, mut time, mut delay) = (ends.0, Time::ZERO, Time::ZERO);
         let mut rates = [Rate(u64::MAX); 2];
         while at != ends.1 {
             let id = routes.next_hops(at, ends.1)[0];
             let (link, back) = (&fabric.links[id.index()], &fabric.links[id.index() ^ 1]);
             for (link, bytes) in [(link, sizes.0), (back, sizes.1)] {
                 time = time.saturating_add(link.rate.transmission(bytes)).saturating_add(link.delay);
+                delay = delay.saturating_add(link.delay);
             }
             if at == ends.0 {
                 rates[0] = link.rate;
@@ -197,7 +200,9 @@ impl Longest {
             at = link.to;
         }
         let rate = rates[0].min(rates[1]);
-        self.round_trip = self.round_trip.max(time);
+        if time > self.round_trip {
+            (self.round_trip, self.delay) = (time, delay);
+        }
         let bdp = bytes_in(rate, time);
         if bdp > self.bdp {
             (self.bdp, self.rate) = (bdp, rate);
@@ -207,7 +212,8 @@ impl Longest {
     /// The longest of both in each respect.
     pub fn or(self, other: Longest) -> Longest {
         let (more, less) = if other.bdp > self.bdp { (other, self) } else { (self, other) };
-        Longest { round_trip: more.round_trip.max(less.round_trip), ..more }
+        let slower = if less.round_trip > more.round_trip { less } else { more };
+        Longest { round_trip: slower.round_trip, delay: slower.delay, ..more }
     }
 
     /// The bandwidth-delay product in packets, rounded up.

@@ -14,11 +14,13 @@ const P99_LEAST: u64 = 368;
 /// A number of flows with which that interval is a useful one.
 const FLOWS_GOOD: u64 = 2000;
 
-/// Advice on the window of a run that has been set up.
-pub fn advice(setup: &Setup) -> Vec<Advice> {
+/// Advice on the window of a run that has been set up, whose network carries its loads or does not: only if it does, it
+/// comes to a steady state.
+pub fn advice(setup: &Setup, carries: bool) -> Vec<Advice> {
     let window = &setup.traffic.window;
     let Some(wanted) = window.wanted else { return Vec::new() };
-    span_of_starts(setup, window, wanted).into_iter().chain(few_flows(setup)).collect()
+    let starts = carries.then(|| span_of_starts(setup, window, wanted)).flatten();
+    starts.into_iter().chain(few_flows(setup)).collect()
 }
 
 /// A warm-up, or a span of starts, that is too short for the load.

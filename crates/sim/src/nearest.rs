@@ -26,6 +26,10 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     // Its receivers' credit became the receiver-based control of UET.
     (&["eqds"], "uet"),
     (&["constant"], "fixed"),
+    (&["now", "once", "immediate", "immediately", "simultaneous"], "at-once"),
+    (&["cbr", "constant-rate"], "periodic"),
+    (&["a2a"], "all-to-all"),
+    (&["many-to-one", "n-to-1"], "incast"),
     (&["hadoop"], "facebook-hadoop"),
     (&["shuffle"], "all-to-all"),
     (&["random"], "uniform"),
@@ -37,13 +41,13 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["duration", "time", "stop", "end", "sim-time", "simulation-time"], "until"),
     (&["until", "duration", "length"], "lasts"),
     (&["warmup", "warm-up"], "from"),
-    (&["warmup", "warm-up"], "measure"),
     (&["bandwidth", "capacity", "speed", "link-speed"], "rate"),
     (&["latency", "propagation-delay"], "delay"),
     (&["hosts"], "k"),
     (&["size", "flow-size", "workload", "distribution"], "sizes"),
     (&["pattern"], "matrix"),
     (&["count", "num-flows", "n-flows", "number-of-flows"], "flows"),
+    (&["count", "times", "repetitions", "repeat"], "rounds"),
     (&["degree", "fan-in"], "senders"),
     (&["dst", "destination", "sink"], "receiver"),
     (&["buffer", "buffer-size", "size", "queue-size", "capacity"], "limit"),
@@ -65,7 +69,7 @@ fn plain(text: &str) -> String {
 
 /// A word in small letters and without joints: "DropTail", "drop_tail" and "drop-tail" are one.
 fn bare(text: &str) -> String {
-    plain(text).replace('_', "")
+    plain(text).replace(['_', ' '], "")
 }
 
 /// The parts of a word in small letters: of "ns3::TcpDctcp" ns3, tcp and dctcp.
@@ -180,6 +184,7 @@ mod tests {
         assert_eq!(closest("minrto", ["mtu", "rto_min", "rto_max"]), Some("rto_min"));
         assert_eq!(closest("initCwnd", ["mtu", "initial_window"]), Some("initial_window"));
         assert!(means("LinkSpeed", "rate"));
+        assert_eq!(closest("leaf0->host0", ["leaf-host", "leaf 0 -> host 0"]), Some("leaf 0 -> host 0"));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::advice::{Advice, NEARLY};
+use crate::crowded::Offer;
 use crate::setup::Setup;
 use crate::units::Rate;
 
@@ -37,6 +38,39 @@ pub fn advice(path: &str, load: f64, taken: f64, setup: &Setup, entry: usize) ->
         ),
         // No more than the hosts' own links carry.
         write: format!("{path} = {:.2}", (100.0 * (load / need).min(1.0 / taken)).floor() / 100.0),
+    })
+}
+
+/// Advice on loads of several entries none of which is too much by itself for a tier: on the one that offers it most.
+pub fn together(offers: &[Offer], setup: &Setup) -> Option<Advice> {
+    if offers.len() < 2 {
+        return None;
+    }
+    let own: Vec<Vec<Tier>> = offers.iter().map(|offer| tiers(setup, offer.entry)).collect();
+    let need = |entry: usize, tier: usize| {
+        let Tier { crossed, capacity, .. } = own[entry][tier];
+        offers[entry].bps * crossed / capacity
+    };
+    let all = |tier: &usize| (0..offers.len()).map(|entry| need(entry, *tier)).sum::<f64>();
+    let worst = (0..own[0].len()).rev().max_by(|one, other| all(one).total_cmp(&all(other)))?;
+    let needs = all(&worst);
+    if needs * NEARLY <= 1.0 {
+        return None;
+    }
+    let most = (0..offers.len()).max_by(|one, other| need(*one, worst).total_cmp(&need(*other, worst)))?;
+    let Offer { path, load, .. } = offers[most];
+    // What the others leave, or, if they leave nothing, its part of the whole.
+    let left = 1.0 - (needs - need(most, worst));
+    let fits = if left > 0.0 { load * left / need(most, worst) } else { load / needs };
+    Some(Advice {
+        path: path.to_string(),
+        message: format!(
+            "the loads of all {} entries together take {needs:.2} of what the {} links carry: queues grow as long as flows \
+             come",
+            offers.len(),
+            own[most][worst].name
+        ),
+        write: format!("{path} = {:.2}", (100.0 * fits).floor() / 100.0),
     })
 }
 
@@ -145,6 +179,39 @@ mod tests {
         assert!((0.9..1.0).contains(&fits), "{write}");
         // As many uplinks as hosts carry what the hosts do.
         assert_eq!(advised(8, "\"uniform\"", 0.8), None);
+    }
+
+    /// Loads of 0.2 and 0.3 on the same leaf-spine, 4:1 oversubscribed: 0.5 x 4 x 24/31 = 1.55, and headers take some of it. The
+    /// other entry takes 0.62 of the links, so that 0.3 x 0.38 / 0.93 = 0.12 are left.
+    #[test]
+    fn loads_of_entries_add_up() {
+        let entries = |loads: [f64; 2]| {
+            let entry = |(name, load)| {
+                format!(
+                    "[[traffic]]\nname = \"{name}\"\narrivals.poisson.load = {load}\nmatrix = \"uniform\"\n\
+                     sizes.fixed = \"100KB\"\nflows = 20000\n"
+                )
+            };
+            let text = format!(
+                "transport.ndp = {{}}\n\
+                 topology.leaf-spine = {{ leaves = 4, spines = 2, hosts = 8, rate = \"10Gbps\" }}\n{}{}",
+                entry(("a", loads[0])),
+                entry(("b", loads[1]))
+            );
+            let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+            let advice = checked.outlook().expect("a small run").advice;
+            advice.into_iter().find(|advice| advice.path.ends_with(".load"))
+        };
+        let advice = entries([0.2, 0.3]).expect("too much together");
+        assert_eq!(advice.path, "traffic.b.arrivals.poisson.load");
+        assert!(
+            advice.message.starts_with("the loads of all 2 entries together take 1.5"),
+            "{}",
+            advice.message
+        );
+        let fits: f64 = advice.write.rsplit(' ').next().expect("a number").parse().expect("a number");
+        assert!((0.09..=0.12).contains(&fits), "{fits}");
+        assert!(entries([0.2, fits]).is_none());
     }
 
     /// One host of four has a tenth of the others' rate: of 0.5 of 31 Gbps, 15.5, it is offered a quarter, 3.9 times its link.

@@ -74,6 +74,9 @@ impl Observe {
     }
 }
 
+/// Of more links a misspelt one is not searched.
+const NAMED_MOST: usize = 20_000;
+
 fn hinted<'a>(what: String, pattern: &str, names: impl Iterator<Item = &'a str>) -> String {
     match closest(pattern, names) {
         Some(name) => format!("{what}; {}", did_you_mean(name)),
@@ -121,7 +124,11 @@ fn unmatched_links(path: &str, patterns: &[String], fabric: &Fabric) -> Vec<Prob
             "\"{pattern}\" matches no link; use a tier ({}) or two nodes, as in \"{example}\", with * for any text",
             tiers.join(", ")
         );
-        Some(Problem::new(format!("{path}.{index}"), hinted(what, pattern, tiers.iter().map(String::as_str))))
+        // Names of links only where one is meant, and are not millions.
+        let by_ends = pattern.contains("->") && fabric.links.len() <= NAMED_MOST;
+        let links = fabric.links.iter().filter(|_| by_ends).map(|link| link_name(fabric, link));
+        let names: Vec<String> = tiers.into_iter().chain(links).collect();
+        Some(Problem::new(format!("{path}.{index}"), hinted(what, pattern, names.iter().map(String::as_str))))
     };
     patterns.iter().enumerate().filter_map(nothing).collect()
 }

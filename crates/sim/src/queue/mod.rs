@@ -95,6 +95,7 @@ queues! {
     python::PythonQueue = "python",
     trimming::Trimming = "trimming",
     phantom::Phantom = "phantom",
+    fpq::Fpq = "fpq",
     credit::CreditPort = "credit",
 }
 

@@ -37,6 +37,7 @@ pub(super) struct Kind {
     pub name: &'static str,
     pub example: &'static str,
     parse: fn(&str) -> Result<u64, String>,
+    format: &'static str,
     units: &'static [(&'static str, u64)],
     /// The end of the name of each unit, in small letters, and other ways in which that is written.
     suffix: &'static str,
@@ -70,7 +71,7 @@ pub(super) fn quantity(format: &str) -> Option<Kind> {
         spellings: &'static [&'static str],
     ) -> Kind {
         let parse = |text: &str| units::parse::<Q>(text).map(Q::base);
-        Kind { name, example: Q::EXAMPLE, parse, units: Q::UNITS, suffix, spellings }
+        Kind { name, example: Q::EXAMPLE, parse, format: Q::FORMAT, units: Q::UNITS, suffix, spellings }
     }
     match format {
         Time::FORMAT => Some(kind::<Time>("time", "s", SECONDS)),
@@ -78,6 +79,15 @@ pub(super) fn quantity(format: &str) -> Option<Kind> {
         Rate::FORMAT => Some(kind::<Rate>("rate", "bps", BITS)),
         _ => None,
     }
+}
+
+/// The rate in bits of one that is written in bytes: "3.125GBps" or "3.125 GB/s" is 25 Gbps.
+fn of_bytes(text: &str) -> Option<String> {
+    let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = text[number.len()..].trim();
+    let scale = unit.strip_suffix("Bps").or(unit.strip_suffix("B/s"))?;
+    let bits = 8.0 * number.trim().parse::<f64>().ok()?;
+    matches!(scale, "" | "K" | "k" | "M" | "G" | "T").then(|| format!("{bits}{}bps", scale.replace('k', "K")))
 }
 
 fn quantity_bounds(schema: &Value, quantity: &Kind, text: &str) -> Check {
@@ -94,6 +104,9 @@ fn quantity_bounds(schema: &Value, quantity: &Kind, text: &str) -> Check {
     let base = parsed.map_err(|why| {
         let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
         let unit = quantity.unit_meant(text[number.len()..].trim());
+        if let (Rate::FORMAT, Some(rate)) = (quantity.format, of_bytes(text)) {
+            return (format!("{shown} is of bytes, and rates are of bits"), Some(did_you_mean(rate)));
+        }
         let fixed =
             unit.map(|unit| format!("{number}{unit}")).filter(|fixed| (quantity.parse)(fixed).is_ok());
         let (unit, scale) = quantity.units[0];

@@ -179,7 +179,7 @@ mod tests {
     fn the_table_of_the_key_goes_before_others() {
         let of = |path| guessed(path, json!(0.7)).unwrap_or_default();
         assert_eq!(of("traffic.c.load"), "did you mean \"traffic.c.arrivals.poisson.load\"?");
-        assert_eq!(of("traffic.b.arrivals.periodic.count"), "did you mean \"traffic.b.flows\"?");
+        assert_eq!(of("traffic.b.arrivals.periodic.num_flows"), "did you mean \"traffic.b.flows\"?");
         assert_eq!(guessed("traffic.b.arrivals.periodic.frobs", json!(1)), None);
     }
 

@@ -12,6 +12,7 @@ mod control;
 mod elsewhere;
 mod entry;
 mod files;
+mod hints;
 mod measure;
 mod prototypes;
 mod refusal;

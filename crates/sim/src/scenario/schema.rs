@@ -149,3 +149,13 @@ pub(super) fn choice(schema: &Value) -> Option<Choice<'_>> {
     }
     Some(choice)
 }
+/// The types that a schema allows, but for null.
+pub fn types(schema: &Value) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -24,6 +24,12 @@ pub fn parse(text: &str, format: Format) -> Result<Value, Problems> {
                 return problem.into();
             }
             let place = error.span().map(|span| span.start);
+            let of_a_value = !error.message().contains('=');
+            if let Some((place, message)) =
+                place.filter(|_| of_a_value).and_then(|place| unquoted(text, place))
+            {
+                return syntax_problem(text, Some(place), &message).into();
+            }
             // TOML's parser speaks of types of Rust here.
             let too_large = error.message().starts_with("invalid type: integer");
             let too_large =
@@ -40,6 +46,25 @@ pub fn parse(text: &str, format: Format) -> Result<Value, Problems> {
             syntax_problem(text, Some(offset), message.trim_end_matches(&place)).into()
         }),
     }
+}
+
+/// A text without quotes where a value is due, if one stands at that place: where it begins, and the message.
+fn unquoted(text: &str, place: usize) -> Option<(usize, String)> {
+    let line = text.get(..place)?.rfind('\n').map_or(0, |newline| newline + 1);
+    let before = text.get(line..place)?;
+    // The parser may point into the word.
+    let value = before.rfind(['=', '[', ',', '{']).map_or(line, |joint| line + joint + 1);
+    let rest = text.get(value..)?;
+    let start = value + (rest.len() - rest.trim_start_matches([' ', '\t']).len());
+    let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | '/' | '%');
+    let word: String = text.get(start..)?.chars().take_while(|letter| is_part(*letter)).take(60).collect();
+    let key = before.split('=').next().unwrap_or_default().trim();
+    let is_text = word.starts_with(|letter: char| letter.is_alphabetic());
+    (is_text
+        && before.contains('=')
+        && !key.is_empty()
+        && !matches!(&*word, "true" | "false" | "nan" | "inf"))
+    .then(|| (start, format!("a text has quotes; write \"{word}\"")))
 }
 
 fn from_toml(value: toml::Value) -> Value {

@@ -8,7 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::bounds::{bounds, plain, quantity};
 use super::elsewhere;
-use super::schema::{Choice, choice, present, resolve};
+use super::hints::{
+    begin_items, below_joint, list_below, names_file, nested, of_file, own_class, percent, write,
+};
+use super::schema::{Choice, choice, present, resolve, types};
 use crate::nearest::{GUESSES, closest, did_you_mean, last_part, means};
 use crate::problem::{PROBLEMS_MAX, Problem, join, list, show, steps};
 use crate::topology::names::Names;
@@ -93,6 +96,7 @@ impl<'a> Walk<'a> {
                 field.or_else(|| names_file(schema, name)).or_else(|| percent(schema, name))
             }
             Value::Number(_) => self.first_that_takes(schema, value),
+            Value::Array(items) => list_below(self.root, schema, &self.path, items),
             _ => None,
         }
     }
@@ -145,7 +149,11 @@ impl<'a> Walk<'a> {
                 return;
             }
             match known(key).or(others.filter(|others| others.is_object())) {
-                Some(schema) => self.below(key, schema, value),
+                Some(member) => {
+                    let before = self.problems.len();
+                    self.below(key, member, value);
+                    self.hint_at_plural(schema, key, value, before);
+                }
                 None if others == Some(&json!(false)) => meant.extend(self.unknown_key(schema, key, value)),
                 None => (),
             }
@@ -163,16 +171,31 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Hints at the key beside one with a wrong value whose name is its plural, and which takes the value: hosts for host.
+    fn hint_at_plural(&mut self, schema: &'a Value, key: &str, value: &Value, before: usize) {
+        let plural = format!("{key}s");
+        let member = schema.get("properties").and_then(|properties| properties.get(&plural));
+        if let ([problem], Some(member)) = (&self.problems[before..], member)
+            && (problem.hint.is_none() && problem.path == join(&self.path, key))
+            && self.takes(member, value)
+        {
+            self.problems[before].hint = Some(did_you_mean(plural));
+        }
+    }
+
     /// Reports a key that is not in the schema, and returns the one beside it that was probably meant.
     fn unknown_key(&mut self, schema: &'a Value, key: &str, value: &Value) -> Option<&'a str> {
         let names: Vec<&str> = keys(schema);
-        let near = closest(key, names.iter().copied());
+        let path = join(&self.path, key);
+        let other = of_file(&path, value).or_else(|| below_joint(self.root, schema, key).map(did_you_mean));
+        let near = if other.is_some() { None } else { closest(key, names.iter().copied()) };
         let (message, hint) = match near {
             Some(name) => ("unknown key".to_string(), Some(did_you_mean(name))),
+            None if other.is_some() => ("unknown key".to_string(), other),
             None if names.is_empty() => ("unknown key; there are no settings here".to_string(), None),
             None => (format!("unknown key; the keys here are {}", names.join(", ")), None),
         };
-        let problem = Problem::new(join(&self.path, key), message).with_value(value).with_hint(hint);
+        let problem = Problem::new(path, message).with_value(value).with_hint(hint);
         self.problems.push(problem.misplaced());
         near
     }
@@ -262,7 +285,10 @@ impl<'a> Walk<'a> {
                 let within = self.within_a_variant(choice, name);
                 let within = within.map(|(field, name)| format!("write {}", nested(&field, &name)));
                 let message = format!("\"{name}\" is not one of {}", list(names.iter().copied()));
-                let hint = within.or_else(near).or_else(|| self.variant_that_takes(choice, value));
+                let hint = of_file(&self.path, value).or(within).or_else(near);
+                let hint = hint
+                    .or_else(|| self.variant_that_takes(choice, value))
+                    .or_else(|| own_class(&names, &self.path, name));
                 self.problem_with_hint(value, message, hint);
             }
         }
@@ -320,12 +346,15 @@ impl<'a> Walk<'a> {
             let (field, name) = self.within_a_variant(choice, key)?;
             Some(write(&join(&self.path, &field), &name))
         };
-        let hint = or(having(&|own| own == key))
+        let path = join(&self.path, key);
+        let hint = of_file(&path, value)
+            .or_else(|| or(having(&|own| own == key)))
             .or_else(within)
             .or_else(|| closest(key, names.iter().copied()).map(did_you_mean))
-            .or_else(|| or(having(&|own| means(key, own)).into_iter().take(GUESSES).collect()));
+            .or_else(|| or(having(&|own| means(key, own)).into_iter().take(GUESSES).collect()))
+            .or_else(|| own_class(&names, &self.path, key));
         let message = format!("\"{key}\" is not one of {}", list(names.iter().copied()));
-        let problem = Problem::new(join(&self.path, key), message).with_value(value).with_hint(hint);
+        let problem = Problem::new(path, message).with_value(value).with_hint(hint);
         self.problems.push(problem.misplaced());
     }
 
@@ -437,35 +466,6 @@ fn keys(schema: &Value) -> Vec<&str> {
     properties.map_or(Vec::new(), |properties| properties.keys().map(String::as_str).collect())
 }
 
-/// Setting to write instead.
-fn write(path: &str, name: &str) -> String {
-    format!("write {path} = \"{name}\"")
-}
-
-/// A table of tables with the name at the end of their path, as TOML has it in a line.
-fn nested(path: &str, name: &str) -> String {
-    path.rsplit('.').fold(format!("\"{name}\""), |inner, step| format!("{{ {step} = {inner} }}"))
-}
-
-/// How a file is named in a table that may say which, if a text in the table's place can be meant so.
-fn names_file(schema: &Value, name: &str) -> Option<String> {
-    let file = schema.get("properties")?.get("file")?;
-    (types(file).contains(&"string") && name.len() <= 100)
-        .then(|| format!("write {{ file = {} }}", json!(name)))
-}
-
-/// The share that a percentage is, where a number is allowed.
-fn percent(schema: &Value, text: &str) -> Option<String> {
-    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
-    types(schema).contains(&"number").then(|| format!("write {}", percent / 100.0))
-}
-
-/// How a list of tables is written, if it stands at the top, where TOML has a way of its own for it.
-fn begin_items(schema: &Value, path: &str) -> Option<String> {
-    let of_tables = schema.get("items").is_some_and(|items| items.get("$ref").is_some());
-    (of_tables && !path.contains('.')).then(|| format!("in TOML each item begins with [[{path}]]"))
-}
-
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",
@@ -522,17 +522,6 @@ fn expected(schema: &Value) -> String {
         any if any.is_empty() => "a value".into(),
         table if !required.is_empty() => format!("{table} with {}", required.join(", ")),
         words => words,
-    }
-}
-
-/// The types that a schema allows, but for null.
-fn types(schema: &Value) -> Vec<&str> {
-    match schema.get("type") {
-        Some(Value::String(name)) => vec![name],
-        Some(Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect()
-        }
-        _ => Vec::new(),
     }
 }
 

@@ -105,6 +105,14 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             f64::from(drain) / 100.0
         )
     });
+    let fpq = (1u32..10, 0u32..20, 1u32..20, 64u32..400, 1u32..1000, any::<bool>(), 20u32..60).prop_map(
+        |(window, in_flight, least, bits, clear, ecn, limit)| {
+            format!(
+                "[queue.fpq]\nwindow = {window}\nin_flight = {in_flight}\nleast = {least}\nbits = {bits}\n\
+                 clear = \"{clear}us\"\necn = {ecn}\nlimit = {{ packets = {limit} }}"
+            )
+        },
+    );
     // Never headers first: with headers enough, that rightly starves all data.
     let ndp_port = (1u32..10, 1u32..40, any::<bool>(), any::<bool>(), 1u32..12, any::<bool>()).prop_map(
         |(data, headers, coin, wire, ratio, returns)| {
@@ -116,13 +124,14 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         },
     );
     let flag = any::<bool>;
-    let tcp = (flag(), 1u32..20, 1u32..4, flag(), flag(), flag()).prop_map(
-        |(reno, window, delayed, limited, timestamps, handshake)| {
+    let tcp = (flag(), 1u32..20, 1u32..4, flag(), flag(), flag(), 0u32..8).prop_map(
+        |(reno, window, delayed, limited, timestamps, handshake, least)| {
             let congestion = if reno { "reno" } else { "newreno" };
+            let ictcp = if least > 4 { format!("\nictcp.least = {least}") } else { String::new() };
             format!(
                 "[transport.tcp]\ncongestion = \"{congestion}\"\ninitial_window = {window}\ndelayed_ack = {delayed}\n\
                  delayed_ack_timeout = \"100us\"\nlimited_transmit = {limited}\ntimestamps = {timestamps}\n\
-                 handshake = {handshake}\nrto_min = \"1ms\"\nrto_initial = \"2ms\""
+                 handshake = {handshake}\nrto_min = \"1ms\"\nrto_initial = \"2ms\"{ictcp}"
             )
         },
     );
@@ -376,6 +385,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         codel,
         red,
         pie,
+        fpq,
         phantom.clone()
     ];
     let uet = (0usize..5, 0usize..5, 0u32..8, flag(), 4u32..60, flag(), 1u32..30_000).prop_map(

@@ -186,6 +186,44 @@ fn a_phantom_queue_trades_a_little_bandwidth_for_an_empty_port() {
     }
 }
 
+/// The loss rate of flow-proportional queueing does not follow the number of flows: each keeps a window of 6 packets at a
+/// loss rate of (0.87 / 6)^2 = 2.1 %, within a quarter of it. Under a buffer of one bandwidth-delay product it is that of
+/// Dhamdhere, Jiang and Dovrolis, (0.87 N / (P + B))^2, which grows with the number of flows until timeouts limit it: 200
+/// flows lose more than twice as much as 50. 1 Gbps and 1 ms, so that the path holds 83 packets.
+#[test]
+fn the_loss_rate_of_flow_proportional_queueing_does_not_follow_the_flows() {
+    let loss = |queue: &str, flows: u64| {
+        let until = |ms: u64| {
+            let run = run(&format!(
+                r#"
+                transport.tcp = {{ congestion = "newreno", sack = true, rto_min = "10ms", delayed_ack = 2 }}
+                queue.{queue}
+                topology.dumbbell = {{ hosts = {flows}, rate = "1Gbps", delay = "10us", bottleneck = {{ rate = "1Gbps", delay = "480us" }} }}
+                [[traffic]]
+                name = "long"
+                arrivals.at-once = {{ jitter = "10ms" }}
+                matrix.pairs = {:?}
+                sizes.fixed = "1GB"
+                [run]
+                until = "{ms}ms"
+                "#,
+                (0..flows).map(|host| [host, host + flows]).collect::<Vec<_>>()
+            ));
+            let of = |column| run.link("left switch", "right switch", column) as f64;
+            (of("drops"), of("packets"))
+        };
+        let (early, late) = (until(500), until(1500));
+        let (lost, sent) = (late.0 - early.0, late.1 - early.1);
+        lost / (lost + sent)
+    };
+    for flows in [50, 100, 200] {
+        let share = loss("fpq = { in_flight = 83, least = 83, clear = \"40ms\" }", flows);
+        assert!((0.75..=1.25).contains(&(share / 0.021025)), "{flows} flows lose {share}");
+    }
+    let [few, many] = [50, 200].map(|flows| loss("drop-tail = { limit.packets = 83 }", flows));
+    assert!(many > 2.0 * few, "{few}, {many}");
+}
+
 /// RED with the queue itself as its average, which marks.
 fn red(rest: &str) -> String {
     format!("red = {{ weight = 1, ecn = true, hard_drop = false, limit.packets = 1000, {rest} }}")

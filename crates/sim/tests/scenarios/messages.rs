@@ -115,6 +115,56 @@ fn key_that_resembles_none() {
     );
 }
 
+/// Settings that stand in other places or other files: the hint is the way that works.
+#[test]
+fn hints_lead_to_the_place_that_takes_the_setting() {
+    let leaf_spine =
+        ("[topology.fat-tree]\nk = 8\nrate = \"10Gbps\"", "[topology.leaf-spine]\nspine_rate = \"40Gbps\"");
+    for (edit, hint) in [
+        (leaf_spine, "did you mean \"spine.rate\"?"),
+        (
+            ("[topology.fat-tree]\nk = 8\nrate = \"10Gbps\"", "[topology]\nfile = \"links.csv\""),
+            "flowyard import links.csv -o NETWORK.toml",
+        ),
+        (
+            ("[topology.fat-tree]\nk = 8\nrate = \"10Gbps\"", "topology = \"f.graphml\""),
+            "flowyard import f.graphml -o NETWORK.toml",
+        ),
+        (("flows = 6000", "file = \"flows.csv\""), "flowyard import flows.csv -o SCENARIO.toml"),
+        (("\"web-search\"", "\"mine.txt\""), "write { cdf = { file = \"mine.txt\" } }"),
+        (
+            ("sizes.fixed = \"10KB\"", "sizes.cdf = [[100, 0.1], [1000, 1.0]]"),
+            "write { points = [[100,0.1],[1000,1.0]] }",
+        ),
+        (
+            ("arrivals = \"at-once\"", "arrivals.periodic = { every = \"1ms\", count = 10 }"),
+            "did you mean \"rounds\"?",
+        ),
+        (("rate = \"10Gbps\"", "rate = \"3.125GBps\""), "did you mean \"25Gbps\"?"),
+        (("rate = \"10Gbps\"", "rate = \"125 MB/s\""), "did you mean \"1000Mbps\"?"),
+        (("matrix = \"uniform\"", "matrix = a2a"), "a text has quotes; write \"a2a\""),
+        (
+            ("[transport.ndp]\ninitial_window = 16", "[transport]\nndp = yes"),
+            "a text has quotes; write \"yes\"",
+        ),
+        (("arrivals = \"at-once\"", "arrivals = \"now\""), "did you mean \"at-once\"?"),
+        (("[topology.fat-tree]\nk = 8", "[topology.leaf-spine]\nhost = 8"), "did you mean \"hosts\"?"),
+        (("until = \"10ms\"", "warmup = \"1ms\""), "run.measure"),
+        (("[run]", "[[faults]]\nat = \"1ms\"\n[run]"), "in TOML each item begins with [[faults.events]]"),
+        (
+            ("[run]", "[queue.RandDrop]\nlimit = 20\n[run]"),
+            "a class of --prototype is queue.python = { name = \"RandDrop\" }",
+        ),
+        (
+            ("[run]", "[observe.samples]\nevery = \"10us\"\nlinks = [\"host0->pod 0 edge 0\"]\n[run]"),
+            "did you mean \"host 0 -> pod 0 edge 0\"?",
+        ),
+    ] {
+        let said = edited(&[edit]);
+        assert!(said.contains(hint), "{edit:?}: {said}");
+    }
+}
+
 #[test]
 fn misspelt_required_key() {
     assert_snapshot!(

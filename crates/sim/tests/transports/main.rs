@@ -18,6 +18,7 @@ mod gains;
 mod hedera;
 mod homa;
 mod hpcc;
+mod ictcp;
 mod kept;
 mod mptcp;
 mod ndp;

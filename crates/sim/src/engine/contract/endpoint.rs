@@ -134,6 +134,11 @@ impl<T> Configs<T> {
         &self.ports
     }
 
+    /// Whether one of them has a property.
+    pub fn any(&self, has: impl FnMut(&T) -> bool) -> bool {
+        self.all.iter().any(has)
+    }
+
     /// All of them, each with a function applied: a form in which events read it faster.
     pub fn map<U>(self, each: impl FnMut(T) -> U) -> Configs<U> {
         Configs { all: self.all.into_iter().map(each).collect(), ports: self.ports }

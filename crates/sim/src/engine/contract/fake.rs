@@ -28,6 +28,8 @@ pub struct FakeHost {
     pub rate: Rate,
     /// Shortest paths between the two hosts, for transports that need them.
     pub paths: u64,
+    /// Delays of the cables between them, there and back.
+    pub path_delay: Time,
     pub conns: Vec<Conn>,
     /// Packets sent at once, in order: acknowledgements and the like.
     pub sent: Vec<Packet>,
@@ -63,6 +65,7 @@ impl FakeHost {
             host: SENDER,
             rate: Rate(10_000_000_000),
             paths: 1,
+            path_delay: Time::ZERO,
             conns: Vec::new(),
             sent: Vec::new(),
             ready: Vec::new(),
@@ -235,6 +238,10 @@ impl Host for FakeHost {
 
     fn shortest_paths(&self, _id: ConnId) -> u64 {
         self.paths
+    }
+
+    fn path_delay(&self, _id: ConnId) -> Time {
+        self.path_delay
     }
 
     fn open_subflow(&mut self, parent: ConnId, number: u8, label: u32) -> ConnId {

@@ -128,6 +128,10 @@ pub trait Host {
     /// The number of shortest paths between the hosts of a connection, as routes are now; for its sender.
     fn shortest_paths(&self, id: ConnId) -> u64;
 
+    /// Delays of the cables of a shortest path between both ends of a connection, there and back, in the network without
+    /// faults. Asked at the start of a flow, not for packets.
+    fn path_delay(&self, id: ConnId) -> Time;
+
     /// Opens a further connection of the flow that `parent` stands for, between the same hosts, with a 5-tuple of its own.
     ///
     /// From then on `parent` carries no packets. Delivered bytes, completion and the end of the flow are reported for it;

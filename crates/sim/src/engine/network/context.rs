@@ -89,6 +89,21 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         Dag::new(routes, ends, src, dst).map_or(1, |paths| paths.count())
     }
 
+    #[cold]
+    fn path_delay(&self, id: ConnId) -> Time {
+        let Network { conns, whole, fabric, .. } = &*self.net;
+        let Conn { src, dst, .. } = conns[id.index()];
+        let (mut at, mut delay) = (src, Time::ZERO);
+        while at != dst {
+            let [link, ..] = whole.next_hops(at, dst) else { break };
+            for link in [*link, link.reverse()] {
+                delay = delay.saturating_add(fabric.links[link.index()].delay);
+            }
+            at = fabric.links[link.index()].to;
+        }
+        delay
+    }
+
     fn open_subflow(&mut self, parent: ConnId, number: u8, label: u32) -> ConnId {
         let whole = &mut self.net.conns[parent.index()];
         // One that is kept counts no parts: they stay as long as it does.

@@ -148,7 +148,13 @@ fn dialect(rows: &[Row], said: Option<Dialect>) -> Result<Dialect, String> {
         (1 | 2, ..) => None,
         (many, ..) => return Err(format!("line {}: has {many} numbers; a line has 2 or 3", rows[0].0)),
     };
+    let swapped = first.len() == 2
+        && matches!(last[0], 1.0 | 100.0)
+        && rows.windows(2).all(|pair| pair[0].1[0] <= pair[1].1[0]);
     said.or(looks).ok_or_else(|| {
+        if swapped {
+            return format!("line {line}: the shares seem to stand first; write size, then share, in each line");
+        }
         format!(
             "line {line}: the last line does not end with 1 or 100, which would identify the dialect; give it: \"percent\" (size, percent), \
              \"fraction\" (size, probability), \"ns2\" (packets, anything, probability) or \"homa\" (the mean, \

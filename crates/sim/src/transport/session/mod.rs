@@ -220,7 +220,8 @@ impl<R: Record> Endpoint for Model<R> {
             self.accepted.open(id, cx).clear();
             return;
         }
-        self.receivers.open(id, cx).reset(&self.configs.of(conn).tcp);
+        let now = cx.now();
+        self.receivers.open(id, cx).reset(&self.configs.of(conn).tcp, now);
         let accepted = self.accepted.at(whole, cx);
         let place = accepted.partition_point(|&(other, _)| other < own);
         accepted.insert(place, (own, id));

@@ -190,7 +190,11 @@ impl<T: OverTcp> Settings for T {
 
     fn problems(&self) -> Vec<Problem> {
         let tcp = within("tcp", self.tcp().problems());
-        self.own_problems().into_iter().chain(self.session().problem()).chain(tcp).collect()
+        let ictcp = self.tcp().ictcp.is_some().then(|| {
+            let why = "sets the window of one connection, and a flow has several here: use transport.tcp";
+            Problem::new("tcp.ictcp", why)
+        });
+        self.own_problems().into_iter().chain(self.session().problem()).chain(ictcp).chain(tcp).collect()
     }
 
     fn problems_on(&self, fabric: &Fabric) -> Vec<Problem> {

@@ -3,7 +3,7 @@
 //! A source (`transport/source.rs`) gives the bytes to send, `sender` and `receiver` move them reliably (handshake,
 //! acknowledgements, retransmission, timers), `congestion` limits the bytes in flight, `reduction` spreads a reduction over
 //! a round trip, `slow_start` ends slow start early, `ecn` carries marks back, `blocks` the ranges that have arrived,
-//! `quick_acks` says which acknowledgements are not delayed. `settings` has the fields, `defaults` their values by preset.
+//! `quick_acks` says which acknowledgements are not delayed, `ictcp` sets windows at the receiver. `settings` has the fields, `defaults` their values by preset.
 //!
 //! Sources: RFC 5681 (congestion control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042 (limited transmit), RFC 3168
 //! (ECN), RFC 8257 (DCTCP), RFC 9438 (CUBIC), RFC 9937 (proportional rate reduction), RFC 2018, RFC 2883 and RFC 6675
@@ -15,6 +15,7 @@ mod choices;
 pub mod congestion;
 mod defaults;
 pub mod ecn;
+pub mod ictcp;
 #[cfg(test)]
 mod needless_tests;
 mod preset;
@@ -30,6 +31,7 @@ mod settings;
 pub mod slow_start;
 
 pub use self::choices::{Duplicates, Floor, Growth, Halves, IdleRestart, Paced, Repair};
+use self::ictcp::Interface;
 pub use self::preset::Preset;
 use self::receiver::{DELAYED_ACK, Receiver};
 use self::sender::{PACE, PROBE, RETRANSMIT, Sender};
@@ -72,12 +74,16 @@ pub struct Model {
     configs: Configs<Tcp>,
     senders: Ends<(Sender, Messages)>,
     receivers: Ends<Receiver>,
+    /// By the link by which a host's packets come, if a configuration sets windows at the receiver; else none.
+    interfaces: Vec<Interface>,
 }
 
 impl Model {
     pub(super) fn new(configs: Configs<Tcp>) -> Model {
         let configs = configs.map(|config| config.resolved());
-        Model { configs, senders: Ends::default(), receivers: Ends::default() }
+        let links = if configs.any(|config| config.ictcp.is_some()) { configs.ports().links } else { 0 };
+        let interfaces = vec![Interface::default(); links];
+        Model { configs, senders: Ends::default(), receivers: Ends::default(), interfaces }
     }
 }
 
@@ -110,14 +116,19 @@ impl Endpoint for Model {
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
-        self.receivers.open(id, cx).reset(config);
+        let now = cx.now();
+        self.receivers.open(id, cx).reset(config, now);
     }
 
     #[inline]
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
         let conn = cx.conn(packet.conn);
         let (id, config) = (conn.via, self.configs.of(conn));
-        self.receivers.at(id, cx).on_packet(id, packet, config, cx);
+        let receiver = self.receivers.at(id, cx);
+        if config.ictcp.is_some() {
+            receiver.set_window(packet, config, &mut self.interfaces[cx.port(id).reverse().index()], cx);
+        }
+        receiver.on_packet(id, packet, config, cx);
     }
 
     #[inline]

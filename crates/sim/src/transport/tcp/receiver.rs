@@ -2,6 +2,7 @@
 
 use super::blocks::{Blocks, option_bytes};
 use super::ecn::Marks;
+use super::ictcp::{Advertised, Interface, Sizes};
 use super::quick_acks::QuickAcks;
 use super::{Tcp, kind};
 use crate::engine::contract::event::Owner;
@@ -14,6 +15,9 @@ use crate::units::Time;
 
 /// The timer of a delayed acknowledgement.
 pub const DELAYED_ACK: u8 = 1;
+
+/// Word of an acknowledgement's record that has the end of the data that its sender may send, under ICTCP.
+pub const EDGE: usize = 7;
 
 /// Memory of a receiver with SACK or quick acknowledgements beyond the receiver itself.
 pub const EXTENSIONS_BYTES: usize = size_of::<Extensions>();
@@ -29,15 +33,17 @@ pub struct Receiver {
     latest: ConnId,
     timer: Timer,
     marks: Marks,
-    /// State of one that sends SACK blocks or quick acknowledgements.
+    /// State of one that sends SACK blocks or quick acknowledgements, or sets its sender's window.
     extensions: Option<Box<Extensions>>,
 }
 
-/// Segments behind a gap, and quick acknowledgements: apart, so that receivers with neither do without the memory.
+/// Segments behind a gap, quick acknowledgements and the window of ICTCP: apart, so that receivers with none of them do
+/// without the memory.
 #[derive(Clone, Debug, Default)]
 struct Extensions {
     blocks: Blocks,
     quick: QuickAcks,
+    window: Option<Advertised>,
 }
 
 impl Default for Receiver {
@@ -56,16 +62,36 @@ impl Default for Receiver {
 
 impl Receiver {
     /// Starts over for another connection, with the memory of the one before.
-    pub fn reset(&mut self, config: &Tcp) {
+    pub fn reset(&mut self, config: &Tcp, now: Time) {
         self.delivery.clear();
         let delivery = std::mem::take(&mut self.delivery);
-        let extends = config.sack() || config.quick_acks() > 0;
+        let extends = config.sack() || config.quick_acks() > 0 || config.ictcp.is_some();
         let extensions = extends.then(|| {
             let mut own = self.extensions.take().unwrap_or_default();
-            *own = Extensions::default();
+            let window = config.ictcp.as_ref().map(|rules| Advertised::new(rules, sizes(config), now));
+            *own = Extensions { window, ..Extensions::default() };
             own
         });
         *self = Receiver { delivery, marks: Marks::new(config.echo()), extensions, ..Receiver::default() };
+    }
+
+    /// A SYN or a segment comes by that interface, and may change the window of its sender (ICTCP). Before
+    /// [`Receiver::on_packet`], so that its acknowledgement has the new window.
+    pub fn set_window(
+        &mut self,
+        packet: &Packet,
+        config: &Tcp,
+        interface: &mut Interface,
+        cx: &mut impl Host,
+    ) {
+        let Header { seq, len, .. } = packet.header;
+        if let Some(rules) = &config.ictcp
+            && let Some(window) = self.extensions.as_mut().and_then(|own| own.window.as_mut())
+            && len > 0
+        {
+            let rate = cx.rate(cx.port(packet.conn));
+            window.on_data((seq, len.into()), (interface, rate), (rules, sizes(config)), cx.now());
+        }
     }
 
     /// A SYN or a segment.
@@ -119,7 +145,7 @@ impl Receiver {
         self.timer.clear();
         let blocks = match &mut self.extensions {
             None => 0,
-            Some(own) => own.on_ack(config, cx),
+            Some(own) => own.on_ack(self.delivery.in_order(), config, cx),
         };
         let echo = if self.marks.echoes { kind::ECE } else { 0 };
         let sack = if blocks > 0 { kind::SACK } else { 0 };
@@ -151,6 +177,11 @@ impl Receiver {
     pub fn received(&self) -> u64 {
         self.delivery.received()
     }
+}
+
+/// The sizes that a window set by the receiver goes by.
+fn sizes(config: &Tcp) -> Sizes {
+    Sizes { mss: config.mss.0, most: config.receive_window.0 }
 }
 
 /// The effect of a segment: its arrival, the next missing one, and whether acknowledgements carry an echo from now on.
@@ -191,8 +222,11 @@ impl Extensions {
     }
 
     /// An acknowledgement is sent: the number of its blocks, which are written into its record.
-    fn on_ack(&mut self, config: &Tcp, cx: &mut impl Host) -> u32 {
+    fn on_ack(&mut self, in_order: u64, config: &Tcp, cx: &mut impl Host) -> u32 {
         self.quick.on_sent();
+        if let Some(window) = &mut self.window {
+            cx.record().0[EDGE] = window.advertise(in_order, cx.now());
+        }
         if !config.sack() {
             return 0;
         }

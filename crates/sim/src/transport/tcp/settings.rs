@@ -9,6 +9,7 @@ use super::choices::{
 };
 use super::congestion::{Congestion, Pace};
 use super::ecn::Echo;
+use super::ictcp::Ictcp;
 use super::preset::Preset;
 use super::slow_start::SlowStart;
 use super::{advice, kind, receiver, sender};
@@ -187,6 +188,10 @@ pub struct Tcp {
     /// keeps its path. Needs marks, and a balancer that hashes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repath: Option<Repath>,
+    /// Lets the receiver set the windows of its connections by the throughput of its interface (ICTCP), up to `receive_window`.
+    /// Absent: each has all of `receive_window`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ictcp: Option<Ictcp>,
 }
 
 impl Default for Tcp {
@@ -236,6 +241,7 @@ impl Default for Tcp {
             ecn_retransmissions: false,
             tagging: None,
             repath: None,
+            ictcp: None,
         }
     }
 }
@@ -269,7 +275,7 @@ impl Settings for Tcp {
         let classes = self.tagging.as_ref().map(|_| Feature::Classes);
         let features = marks.into_iter().chain(classes).collect();
         let labels = self.repath.as_ref().map(|_| "repath");
-        Needs { features, records: self.sack(), labels, ..Needs::default() }
+        Needs { features, records: self.sack() || self.ictcp.is_some(), labels, ..Needs::default() }
     }
 
     fn bind(&mut self, prototypes: &Prototypes) -> bool {
@@ -294,6 +300,12 @@ impl Settings for Tcp {
         if self.receive_window < self.mss {
             let why =
                 format!("{} is below mss, which is {}: nothing could be sent", self.receive_window, self.mss);
+            problems.push(Problem::new("receive_window", why));
+        }
+        let least = self.ictcp.as_ref().map_or(0, |rules| u64::from(rules.least) * self.mss.0);
+        if self.receive_window.0 < least {
+            let why =
+                format!("{} is below the smallest window of ictcp, {}", self.receive_window, Bytes(least));
             problems.push(Problem::new("receive_window", why));
         }
         problems.extend(within("tagging", self.tagging.iter().flat_map(Tagging::problems)));

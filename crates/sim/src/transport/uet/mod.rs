@@ -29,7 +29,7 @@ use self::oversubscription::Slowdown;
 use self::pacer::{Pacer, quantum_time};
 use self::receiver::Receiver;
 use self::sender::{Sender, Waiting};
-pub use self::settings::Uet;
+pub use self::settings::{BaseRtt, Uet};
 use self::sleek::PROBE;
 use self::timeouts::RETRANSMIT;
 use super::audit_received;
@@ -67,6 +67,12 @@ macro_rules! sender {
     };
 }
 
+/// The first base round trip of a connection; its path is looked up only if that counts.
+fn first_base_rtt(config: &Config, id: ConnId, cx: &impl Host) -> Time {
+    let delay = if config.base_rtt == BaseRtt::Pair { cx.path_delay(id) } else { Time::ZERO };
+    config.first_base_rtt(delay)
+}
+
 impl Model {
     pub(super) fn new(configs: Configs<Uet>) -> Model {
         let links = configs.ports().links;
@@ -96,8 +102,9 @@ impl Model {
         let config = self.configs.of(cx.conn(id));
         let credit = config.credit().expect("only controls with credit have flows here");
         let rate = cx.rate(cx.port(id));
-        let surplus = config.scale(rate).max_window() as i64 / credit.pull_quantum.0 as i64;
         let receiver = self.receivers.at(id, cx);
+        let surplus =
+            config.scale(rate, receiver.base_rtt).max_window() as i64 / credit.pull_quantum.0 as i64;
         let quanta = pacer.grant(id, &mut receiver.account, credit, surplus);
         receiver.send_pull(id, config, cx);
         let share = pacer.slowdown.as_mut().map_or(1.0, |slowdown| slowdown.share(cx.now(), credit));
@@ -110,7 +117,8 @@ impl Endpoint for Model {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
         let port = cx.port(id);
-        let mut sender = Sender::new(cx.rate(port), start.packet_stream(cx), false, config);
+        let scale = config.scale(cx.rate(port), first_base_rtt(config, id, cx));
+        let mut sender = Sender::new(scale, start.packet_stream(cx), false, config);
         sender.add((id, id), (start.size, start.due), config, &mut self.waiting[port.index()], cx);
         *self.senders.open(id, cx) = Some(sender);
     }
@@ -118,7 +126,8 @@ impl Endpoint for Model {
     fn connect(&mut self, id: ConnId, key: u64, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
         let stream = cx.flow_stream(Purpose::Packets, key);
-        *self.senders.open(id, cx) = Some(Sender::new(cx.rate(cx.port(id)), stream, true, config));
+        let scale = config.scale(cx.rate(cx.port(id)), first_base_rtt(config, id, cx));
+        *self.senders.open(id, cx) = Some(Sender::new(scale, stream, true, config));
     }
 
     fn message(&mut self, flow: ConnId, start: Start, cx: &mut impl Host) {
@@ -130,7 +139,8 @@ impl Endpoint for Model {
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
-        self.receivers.open(id, cx).reset();
+        let base_rtt = first_base_rtt(config, id, cx);
+        self.receivers.open(id, cx).reset(base_rtt);
         let pacer = &mut self.pacers[cx.port(id).reverse().index()];
         if let Some(credit) = config.credit()
             && credit.oversubscription_control == Derived::Given(true)

@@ -9,6 +9,7 @@ use crate::engine::contract::host::{Host, Toward};
 use crate::engine::contract::packet::{Header, Packet, TRIMMED_LAST, flag};
 use crate::ids::ConnId;
 use crate::transport::delivery::FlowEnds;
+use crate::units::Time;
 
 /// The receiving end of a connection.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Receiver {
     payload: u64,
     /// Bytes that have arrived since the last ACK.
     accepted: u64,
+    /// The first base round trip of its sender, from which the limit of credit follows.
+    pub base_rtt: Time,
     /// Whether an ACK was requested while packets are missing: another follows when none is.
     ack_owed: bool,
     /// Where flows end.
@@ -35,12 +38,12 @@ const PULL_VALUES: u16 = 128;
 
 impl Receiver {
     /// Starts over for another flow, with the memory of the one before.
-    pub fn reset(&mut self) {
+    pub fn reset(&mut self, base_rtt: Time) {
         self.arrivals.clear();
         self.ends.clear();
         let arrivals = std::mem::take(&mut self.arrivals);
         let ends = std::mem::take(&mut self.ends);
-        *self = Receiver { arrivals, ends, ..Receiver::default() };
+        *self = Receiver { arrivals, ends, base_rtt, ..Receiver::default() };
     }
 
     /// Payload that has arrived.

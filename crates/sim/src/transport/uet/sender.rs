@@ -7,6 +7,7 @@ use super::Config;
 use super::control::{Acked, Nacked, React, Window};
 use super::delay::Delays;
 use super::records::{Records, State};
+use super::scale::Scale;
 use super::sleek::Sleek;
 use super::timeouts::Timeouts;
 use super::wire::{answer, data, kind, unpack};
@@ -16,7 +17,7 @@ use crate::ids::ConnId;
 use crate::random::Stream;
 use crate::transport::entropy::{self, Feedback, Select};
 use crate::transport::source::{Messages, Next, Source};
-use crate::units::{Rate, Time};
+use crate::units::Time;
 
 /// The sending end of a connection.
 #[derive(Clone, Debug)]
@@ -62,9 +63,8 @@ pub struct Credit {
 pub type Waiting = u32;
 
 impl Sender {
-    /// Of a connection without a flow so far, from a host whose link has that rate.
-    pub fn new(line: Rate, stream: Stream, kept: bool, config: &Config) -> Sender {
-        let scale = config.scale(line);
+    /// Of a connection without a flow so far, with these measures.
+    pub fn new(scale: Scale, stream: Stream, kept: bool, config: &Config) -> Sender {
         let limit = scale.max_window() as i64;
         let values = config.entropy_values as u16;
         let credit = config.credit().map(|rccc| Credit {

@@ -49,10 +49,17 @@ pub struct Uet {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000GB"))]
     pub min_window: Option<Bytes>,
-    /// Round trip from which windows and increases follow, and the first base round trip of each flow. "derived": that of a full
-    /// packet and its ACK over the longest path, with nothing in the way.
+    /// Round trip from which windows and increases follow. "derived": that of a full packet and its ACK over the longest path,
+    /// with nothing in the way.
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub network_rtt: Derived<Time>,
+    /// The first base round trip of each flow, from which its first and largest window and the limit of its credit follow.
+    /// "pair": `network_rtt` with the delays of the cables between both hosts in place of `network_delay`
+    /// (-enable_accurate_base_rtt), so that flows within a rack begin with less.
+    pub base_rtt: BaseRtt,
+    /// Delays of the cables of the longest path, there and back; read with base_rtt = "pair". "derived": from the topology.
+    #[schemars(extend("x-maximum" = "1s"))]
+    pub network_delay: Derived<Time>,
     /// Whether the report of a trimmed packet lowers the base round trip, too (-disable_base_rtt_update_on_nack: no).
     pub base_rtt_from_nacks: bool,
     /// Received bytes after which an ACK is due (-sack_threshold); 1 B: an ACK for each packet.
@@ -92,6 +99,8 @@ impl Default for Uet {
             max_window: None,
             min_window: None,
             network_rtt: Derived::FromNetwork,
+            base_rtt: BaseRtt::default(),
+            network_delay: Derived::FromNetwork,
             base_rtt_from_nacks: true,
             ack_bytes: Bytes(16_384),
             bitmap_bits: BITMAP_BITS,
@@ -103,6 +112,17 @@ impl Default for Uet {
             entropy_values: 64,
         }
     }
+}
+
+/// The round trip that a flow takes for that of its path until it has measured one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BaseRtt {
+    /// That of the network's longest path.
+    #[default]
+    Network,
+    /// That of the shortest path between both hosts.
+    Pair,
 }
 
 /// Values of a network that has not been looked at.
@@ -141,15 +161,24 @@ impl Uet {
         self.control.nscc().map_or_else(|| Nscc::default().delay_gain, |nscc| nscc.delay_gain)
     }
 
-    /// The measures of a flow from a host whose link has that rate.
-    pub fn scale(&self, line: Rate) -> Scale {
+    /// The first base round trip of a flow between hosts with cables of that delay, there and back.
+    pub fn first_base_rtt(&self, path_delay: Time) -> Time {
+        let rtt = self.network_rtt();
+        match self.base_rtt {
+            BaseRtt::Network => rtt,
+            BaseRtt::Pair => rtt.saturating_sub(self.network_delay.or(path_delay).saturating_sub(path_delay)),
+        }
+    }
+
+    /// The measures of a flow from a host whose link has that rate, with that first base round trip.
+    pub fn scale(&self, line: Rate, base_rtt: Time) -> Scale {
         let rtt = self.network_rtt();
         Scale {
             mtu: self.mtu.0 as u32,
             payload: self.payload() as u32,
             line,
             rtt,
-            base_rtt: rtt,
+            base_rtt,
             first_window: self.initial_window,
             max_window: self.max_window,
             min_window: self.min_window.map_or(self.mtu.0, |bytes| bytes.0),
@@ -212,6 +241,7 @@ impl Settings for Uet {
         Unread::among([
             ("initial_window", self.control.has_window(), "a control with a window"),
             ("min_window", self.control.nscc().is_some(), "control = \"nscc\" or \"both\""),
+            ("network_delay", self.base_rtt == BaseRtt::Pair, "base_rtt = \"pair\""),
         ])
     }
 
@@ -220,6 +250,9 @@ impl Settings for Uet {
         let rtt = self.network_rtt.or(environment.longest.round_trip);
         if self.network_rtt == Derived::FromNetwork {
             values.push(("network_rtt".into(), json!(rtt)));
+        }
+        if self.base_rtt == BaseRtt::Pair && self.network_delay == Derived::FromNetwork {
+            values.push(("network_delay".into(), json!(environment.longest.delay)));
         }
         if self.rto_min == Derived::FromNetwork {
             let longest = &environment.longest;

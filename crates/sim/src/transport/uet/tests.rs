@@ -2,12 +2,13 @@
 
 #![cfg(test)]
 
+use super::control::React;
 use super::control::both::Both;
 use super::control::nscc::Nscc;
 use super::control::rccc::Rccc;
 use super::sleek::SleekRule;
 use super::wire::{answer, data, kind};
-use super::{Model, Uet};
+use super::{BaseRtt, Model, Uet};
 use crate::advice::tests::FABRIC;
 use crate::balancer::Balancer;
 use crate::balancer::entropy::Entropy;
@@ -277,4 +278,32 @@ fn a_small_window_is_advised_against() {
     let uet = Uet { initial_window: Some(Bytes(10_000)), ..Uet::default() };
     let [advice] = &uet.advice("t", &FABRIC)[..] else { panic!("one piece of advice") };
     assert_eq!((&advice.path[..], &advice.write[..]), ("t.initial_window", "t.initial_window = \"231KB\""));
+}
+
+/// A pair whose cables have 8 us in place of the network's 12: its base round trip is 33.2 - 4 = 29.2 us, in which 10 Gbps carry
+/// 36,500 B; 1.5 times that, 54,750 B, are its first window and the limit of its credit. A pair as far apart as any has the
+/// network's 62,250 B, and so has each where base_rtt = "network".
+#[test]
+fn the_first_window_is_that_of_the_pair() {
+    for (base_rtt, us, bytes) in
+        [(BaseRtt::Pair, 8, 54_750), (BaseRtt::Pair, 12, 62_250), (BaseRtt::Network, 8, 62_250)]
+    {
+        let nscc =
+            Uet { base_rtt, network_delay: Derived::Given(Time::from_us(12)), ..config(Nscc::default()) };
+        let rccc = Uet { control: Rccc::default().into(), ..nscc.clone() };
+        for uet in [nscc, rccc] {
+            let mut host = FakeHost::pair(100 * uet.payload());
+            host.path_delay = Time::from_us(us);
+            let mut model = Model::new(host.configs(vec![uet]));
+            host.start(&mut model, FLOW);
+            let sent = host.sends(&mut model, FLOW, 99).len();
+            let sender = model.senders.get(FLOW).as_ref().expect("it has started");
+            assert_eq!(sender.delays.base_rtt, if bytes == 54_750 { Time(29_200_000) } else { RTT });
+            match sender.credit {
+                // A packet goes as long as any credit is left.
+                Some(_) => assert_eq!(sent as u64, (bytes as u64).div_ceil(4150)),
+                None => assert_eq!((sender.window.bytes(), sent as i64), (bytes, bytes / 4150)),
+            }
+        }
+    }
 }

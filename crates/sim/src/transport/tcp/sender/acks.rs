@@ -7,6 +7,7 @@ use crate::ids::ConnId;
 use crate::transport::ack;
 use crate::transport::source::Source;
 use crate::transport::tcp::congestion::{Ack, Cause, Control, Recovery, Siblings, Step};
+use crate::transport::tcp::receiver::EDGE;
 use crate::transport::tcp::reduction::Reduction;
 use crate::transport::tcp::{Duplicates, Halves, Tcp, kind};
 use crate::units::Time;
@@ -36,6 +37,9 @@ impl Sender {
                 self.control.start(&self.window, self.rtt.smoothed(), cx.now());
             }
             kind::ACK => {
+                if config.ictcp.is_some() {
+                    self.edge = self.edge.max(cx.record().0[EDGE]);
+                }
                 let before = self.una_seq;
                 self.on_ack(id, packet, config, source, cx);
                 if self.path.is_some() {

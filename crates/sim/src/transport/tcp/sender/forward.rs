@@ -81,7 +81,7 @@ impl Sender {
     /// Whether a new segment of so many bytes may go to decide on a timeout, whatever the congestion window is.
     #[inline]
     pub(super) fn probe_fits(&self, left: u8, len: u64, config: &Tcp) -> bool {
-        left > 0 && len > 0 && self.end_seq + len <= self.una_seq + config.receive_window.0
+        left > 0 && len > 0 && self.end_seq + len <= self.una_seq + self.receive_window(config)
     }
 
     /// A timeout, before anything changes (step 1).

@@ -64,6 +64,8 @@ pub struct Sender {
     una_seq: u64,
     next_seq: u64,
     end_seq: u64,
+    /// The end of the data that the receiver permits, where it sets the window (ICTCP).
+    edge: u64,
     window: Window,
     control: congestion::Model,
     /// The reduction for marks in progress, if reductions take a round trip.
@@ -143,6 +145,7 @@ impl Sender {
             una_seq: 0,
             next_seq: 0,
             end_seq: 0,
+            edge: config.ictcp.as_ref().map_or(u64::MAX, |rules| u64::from(rules.least) * mss),
             window: Window {
                 cwnd: u64::from(config.initial_window()) * mss,
                 ssthresh: config.initial_ssthresh.map_or(u64::MAX, |bytes| bytes.0),
@@ -302,7 +305,13 @@ impl Sender {
             Duplicates::Inflate => 0,
             Duplicates::Sacks => self.guessed,
         };
-        (self.window.cwnd + extra).min(config.receive_window.0)
+        (self.window.cwnd + extra).min(self.receive_window(config))
+    }
+
+    /// How far beyond `una_seq` the receiver lets it send.
+    #[inline]
+    fn receive_window(&self, config: &Tcp) -> u64 {
+        config.receive_window.0.min(self.edge - self.una_seq)
     }
 
     /// Whether it has something to send that its window has room for.

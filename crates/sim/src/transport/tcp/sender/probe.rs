@@ -110,7 +110,7 @@ impl Sender {
     /// A probe is sent in the connection's next turn.
     pub(super) fn send_probe(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) {
         let len = source.peek(self.window.mss);
-        let fits = len > 0 && self.end_seq + len <= self.una_seq + config.receive_window.0;
+        let fits = len > 0 && self.end_seq + len <= self.una_seq + self.receive_window(config);
         let probe = &mut self.own().probe;
         probe.timer.clear();
         probe.due = Some(!fits);

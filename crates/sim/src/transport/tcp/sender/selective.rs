@@ -276,7 +276,7 @@ impl Sender {
         let len = source.peek(self.window.mss);
         len > 0
             && pipe + len <= self.window.cwnd
-            && self.end_seq + len <= self.una_seq + config.receive_window.0
+            && self.end_seq + len <= self.una_seq + self.receive_window(config)
     }
 
     /// The next segment: a probe, the first lost one, new data.

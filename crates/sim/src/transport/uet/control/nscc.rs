@@ -316,7 +316,7 @@ mod tests {
             ..Uet::default()
         };
         assert_eq!(uet.bitmap_bits, BITMAP_BITS);
-        let scale = uet.scale(Rate(100_000_000_000));
+        let scale = uet.scale(Rate(100_000_000_000), uet.network_rtt());
         (Model::new(&Nscc::default(), &scale, paced), Delays::new(scale, 0.0125))
     }
 

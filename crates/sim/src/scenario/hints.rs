@@ -1,0 +1,133 @@
+//! The text to write in place of a wrong value: for messages of the walk through a scenario.
+
+use serde_json::{Value, json};
+
+use super::schema::{choice, present, types};
+use crate::problem::{join, show};
+
+/// Endings of files that have flows, networks or sizes.
+const FILES: &[&str] = &[
+    "csv", "tsv", "txt", "dat", "json", "jsonl", "graphml", "gml", "xml", "dot", "gv", "cm", "topo", "tm",
+    "traffic", "parquet", "xlsx", "yaml", "yml", "flow", "trace",
+];
+
+/// Longer texts are no names of files.
+const NAME_MOST: usize = 100;
+
+/// Setting to write instead.
+pub fn write(path: &str, name: &str) -> String {
+    format!("write {path} = \"{name}\"")
+}
+
+/// A table of tables with the name at the end of their path, as TOML has it in a line.
+pub fn nested(path: &str, name: &str) -> String {
+    path.rsplit('.').fold(format!("\"{name}\""), |inner, step| format!("{{ {step} = {inner} }}"))
+}
+
+/// How a file is named in a table that may say which, if a text in the table's place can be meant so.
+pub fn names_file(schema: &Value, name: &str) -> Option<String> {
+    let file = schema.get("properties")?.get("file")?;
+    (types(file).contains(&"string") && name.len() <= NAME_MOST)
+        .then(|| format!("write {{ file = {} }}", json!(name)))
+}
+
+/// The way from a file to a part of a scenario, if a text at that path, which is no value there, names one: a network or
+/// flows are imported, sizes are read.
+pub fn of_file(path: &str, value: &Value) -> Option<String> {
+    let name = value.as_str().filter(|name| name.len() <= NAME_MOST)?;
+    let (stem, ending) = name.rsplit_once('.')?;
+    if stem.is_empty() || !FILES.contains(&&*ending.to_lowercase()) {
+        return None;
+    }
+    let mut steps = path.split('.');
+    match (steps.next()?, steps.next_back()) {
+        ("topology", _) => {
+            Some(format!("flowyard import {name} -o NETWORK.toml writes the network of a file"))
+        }
+        ("traffic", Some("sizes")) => Some(format!("write {{ cdf = {{ file = {} }} }}", json!(name))),
+        ("traffic", _) => Some(format!("flowyard import {name} -o SCENARIO.toml writes the flows of a file")),
+        _ => None,
+    }
+}
+
+/// The share that a percentage is, where a number is allowed.
+pub fn percent(schema: &Value, text: &str) -> Option<String> {
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    types(schema).contains(&"number").then(|| format!("write {}", percent / 100.0))
+}
+
+/// How a list of tables is written, if it stands at the top, where TOML has a way of its own for it.
+pub fn begin_items(schema: &Value, path: &str) -> Option<String> {
+    let of_tables = schema.get("items").is_some_and(|items| items.get("$ref").is_some());
+    (of_tables && !path.contains('.')).then(|| format!("in TOML each item begins with [[{path}]]"))
+}
+
+/// The list below a table for which a list in the table's place was meant: of several the one whose items have most of the
+/// keys of the first.
+pub fn list_below(root: &Value, schema: &Value, path: &str, items: &[Value]) -> Option<String> {
+    let properties = schema.get("properties")?.as_object()?;
+    let first = items.first()?;
+    let known = |member: &Value| {
+        let item = member.get("items").map(|item| present(root, item));
+        let own = item.and_then(|item| item.get("properties")).and_then(Value::as_object);
+        let keys = first.as_object().into_iter().flat_map(|first| first.keys());
+        keys.filter(|key| own.is_some_and(|own| own.contains_key(*key))).count()
+    };
+    let lists = properties.iter().map(|(key, member)| (key, present(root, member)));
+    let lists = lists.filter(|(_, member)| types(member).contains(&"array"));
+    // Of equals the last one counts, which is the first from behind.
+    let (key, _) = lists.rev().max_by_key(|(_, member)| known(member))?;
+    match first {
+        Value::Object(_) => Some(format!("in TOML each item begins with [[{}]]", join(path, key))),
+        _ => Some(format!("write {{ {key} = {} }}", show(&items.into()))),
+    }
+}
+
+/// The field in a table below of which a key is the whole path with another joint: spine_rate is spine.rate.
+pub fn below_joint(root: &Value, schema: &Value, key: &str) -> Option<String> {
+    let properties = schema.get("properties")?.as_object()?;
+    let joints = key.char_indices().filter(|(_, letter)| matches!(letter, '_' | '-'));
+    joints.map(|(at, _)| (&key[..at], &key[at + 1..])).find_map(|(table, field)| {
+        let member = present(root, properties.get(table)?);
+        let has =
+            member.get("properties").and_then(Value::as_object).is_some_and(|own| own.contains_key(field));
+        let chooses = || choice(member).is_some_and(|choice| choice.names().contains(&field));
+        (has || chooses()).then(|| join(table, field))
+    })
+}
+
+/// How a class of one's own is chosen in a list that takes such, if a name that no member has looks like that of a class.
+pub fn own_class(names: &[&str], path: &str, name: &str) -> Option<String> {
+    let mut letters = name.chars();
+    let is_class = letters.next().is_some_and(|first| first.is_ascii_uppercase())
+        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    (is_class && name.len() <= NAME_MOST && names.contains(&"python"))
+        .then(|| format!("a class of --prototype is {path}.python = {{ name = \"{name}\" }}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_imported_or_read() {
+        let of = |path, name| of_file(path, &json!(name)).unwrap_or_default();
+        assert_eq!(
+            of("topology", "links.csv"),
+            "flowyard import links.csv -o NETWORK.toml writes the network of a file"
+        );
+        assert_eq!(
+            of("topology.file", "a/fabric.graphml"),
+            "flowyard import a/fabric.graphml -o NETWORK.toml writes the network of a file"
+        );
+        assert_eq!(
+            of("traffic.0.file", "flows.CSV"),
+            "flowyard import flows.CSV -o SCENARIO.toml writes the flows of a file"
+        );
+        assert_eq!(of("traffic.web.sizes", "mine.txt"), "write { cdf = { file = \"mine.txt\" } }");
+        assert_eq!(
+            [of("topology", "fat-tree"), of("topology", ".csv"), of("run.until", "a.csv")],
+            ["", "", ""]
+        );
+    }
+}
