@@ -41,6 +41,7 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["duration", "time", "stop", "end", "sim-time", "simulation-time"], "until"),
     (&["until", "duration", "length"], "lasts"),
     (&["warmup", "warm-up"], "from"),
+    (&["warmup", "warm-up"], "measure"),
     (&["bandwidth", "capacity", "speed", "link-speed"], "rate"),
     (&["latency", "propagation-delay"], "delay"),
     (&["hosts"], "k"),

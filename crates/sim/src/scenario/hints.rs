@@ -74,7 +74,12 @@ pub fn list_below(root: &Value, schema: &Value, path: &str, items: &[Value]) -> 
         keys.filter(|key| own.is_some_and(|own| own.contains_key(*key))).count()
     };
     let lists = properties.iter().map(|(key, member)| (key, present(root, member)));
+    let of_tables = |member: &Value| {
+        let item = member.get("items").map(|item| present(root, item));
+        item.is_some_and(|item| types(item).contains(&"object"))
+    };
     let lists = lists.filter(|(_, member)| types(member).contains(&"array"));
+    let lists = lists.filter(|(_, member)| of_tables(member) == first.is_object());
     // Of equals the last one counts, which is the first from behind.
     let (key, _) = lists.rev().max_by_key(|(_, member)| known(member))?;
     match first {

@@ -149,7 +149,7 @@ fn hints_lead_to_the_place_that_takes_the_setting() {
         ),
         (("arrivals = \"at-once\"", "arrivals = \"now\""), "did you mean \"at-once\"?"),
         (("[topology.fat-tree]\nk = 8", "[topology.leaf-spine]\nhost = 8"), "did you mean \"hosts\"?"),
-        (("until = \"10ms\"", "warmup = \"1ms\""), "run.measure"),
+        (("until = \"10ms\"", "warmup = \"1ms\""), "did you mean \"measure\"?"),
         (("[run]", "[[faults]]\nat = \"1ms\"\n[run]"), "in TOML each item begins with [[faults.events]]"),
         (
             ("[run]", "[queue.RandDrop]\nlimit = 20\n[run]"),

@@ -78,9 +78,10 @@ enum Half {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interface {
     half: Half,
+    /// When this half began, and, of one in which windows grow, its length.
     since: Time,
-    ends: Time,
-    /// Bytes in this half, and those of connections with a known round trip, times it.
+    lasts: Time,
+    /// Bytes in a half that measures, and those of connections with a known round trip, times it.
     bytes: u64,
     timed_bytes: u64,
     weighted: f64,
@@ -97,8 +98,17 @@ pub struct Interface {
 impl Interface {
     /// Data arrives, of a connection with that round trip.
     fn on_data(&mut self, len: u32, rtt: Option<Time>, rate: Rate, rules: &Ictcp, now: Time) {
-        if now >= self.ends {
-            self.turn(rate, rules, now);
+        let passed = now.saturating_sub(self.since);
+        match self.half {
+            Half::Measures if self.timed_bytes > 0 && passed >= self.mean_rtt() => {
+                self.widens(bits_per_second(self.bytes, passed), rate, rules, now);
+            }
+            Half::Widens if passed >= self.lasts => {
+                (self.half, self.since) = (Half::Measures, now);
+                (self.bytes, self.timed_bytes, self.weighted) = (0, 0, 0.0);
+            }
+            Half::Measures if self.bytes == 0 => self.since = now,
+            _ => {}
         }
         self.bytes += u64::from(len);
         if let Some(rtt) = rtt {
@@ -107,26 +117,19 @@ impl Interface {
         }
     }
 
-    /// A half is over. Without a known round trip the measurement goes on.
-    fn turn(&mut self, rate: Rate, rules: &Ictcp, now: Time) {
-        if self.half == Half::Widens || self.timed_bytes == 0 {
-            let restarts = self.half == Half::Widens || self.bytes == 0;
-            self.half = Half::Measures;
-            if restarts {
-                self.ends = now + Time(self.ends.0.saturating_sub(self.since.0));
-                self.since = now;
-                (self.bytes, self.timed_bytes, self.weighted) = (0, 0, 0.0);
-            }
-            return;
-        }
-        let left = rules.share * rate.0 as f64 - bits_per_second(self.bytes, now - self.since);
-        self.quota = left.max(0.0);
+    /// The mean round trip of the data, by bytes.
+    fn mean_rtt(&self) -> Time {
+        Time((self.weighted / self.timed_bytes as f64) as u64)
+    }
+
+    /// So many bits a second have been measured: windows may take the rest.
+    fn widens(&mut self, measured: f64, rate: Rate, rules: &Ictcp, now: Time) {
+        self.quota = (rules.share * rate.0 as f64 - measured).max(0.0);
         self.scarce = self.quota < rules.scarce * rate.0 as f64;
         self.mean_window = self.windows as f64 / f64::from(self.looks.max(1));
         (self.windows, self.looks) = (0, 0);
-        self.half = Half::Widens;
-        self.since = now;
-        self.ends = now + Time((self.weighted / self.timed_bytes as f64) as u64);
+        self.lasts = self.mean_rtt();
+        (self.half, self.since) = (Half::Widens, now);
     }
 
     /// A window is to grow by up to so many bytes for a round trip: the bytes that it may, cut to whole segments.
@@ -287,7 +290,7 @@ mod tests {
 
     /// An interface in the second half of its slot, with so much rate left in Mbps.
     fn widens(mbps: f64) -> Interface {
-        Interface { half: Half::Widens, ends: us(1_000_000), quota: mbps * 1e6, ..Interface::default() }
+        Interface { half: Half::Widens, lasts: us(1_000_000), quota: mbps * 1e6, ..Interface::default() }
     }
 
     /// Looks once a round trip at a connection that receives so many bytes in each.
@@ -377,19 +380,26 @@ mod tests {
         assert_eq!((interface.windows, interface.looks), (22_000, 3));
     }
 
-    /// 5 KB in the first half of 100 us are 400 Mbps: of 900, 500 are left. The second half is as long as the round trip of the
-    /// data, of which a fifth takes 200 and the rest 100 us: 120 us. The next half measures anew.
+    /// 5 KB come within the first half, a fifth of them with a round trip of 200 us and the rest of 100: it lasts until 120 us,
+    /// and by then 333 Mbps have been measured: of 900, 567 are left for a half as long. The next one measures anew.
     #[test]
     fn the_halves_of_a_slot() {
         let (mut interface, rules) = (Interface::default(), Ictcp::default());
-        interface.on_data(1000, Some(us(200)), LINK, &rules, Time::ZERO);
-        (0..4).for_each(|_| interface.on_data(1000, Some(us(100)), LINK, &rules, us(50)));
-        interface = Interface { ends: us(100), ..interface };
-        interface.on_data(1000, Some(us(100)), LINK, &rules, us(100));
-        assert_eq!((interface.half, interface.ends), (Half::Widens, us(220)));
-        assert!((interface.quota - 500e6).abs() < 1.0 && !interface.scarce, "{interface:?}");
-        interface.on_data(1000, Some(us(100)), LINK, &rules, us(220));
-        assert_eq!((interface.half, interface.bytes, interface.since), (Half::Measures, 1000, us(220)));
+        let start = us(1000);
+        let comes = |interface: &mut Interface, rtt, at: u64| {
+            interface.on_data(1000, Some(us(rtt)), LINK, &rules, start + us(at));
+            interface.half
+        };
+        comes(&mut interface, 200, 0);
+        (0..4).for_each(|_| assert_eq!(comes(&mut interface, 100, 119), Half::Measures));
+        assert_eq!(comes(&mut interface, 100, 120), Half::Widens);
+        assert!(
+            (interface.quota - (900e6 - 40_000.0 / 120e-6)).abs() < 1.0 && !interface.scarce,
+            "{interface:?}"
+        );
+        assert_eq!(comes(&mut interface, 100, 239), Half::Widens);
+        assert_eq!(comes(&mut interface, 100, 240), Half::Measures);
+        assert_eq!((interface.bytes, interface.since), (1000, start + us(240)));
     }
 
     /// Acknowledgements at 0 and 10 us permit bytes from 2000 and 3000 on: the first of them comes at 130 us, so that the round
