@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reassembly::Reassembly;
 use super::session::partition::in_order::InOrder;
-use super::session::{self, Coupling, Covers, Join, OverTcp, Session, Subflows};
+use super::session::{self, Coupling, Covers, Join, OverTcp, Recovery, Session, Subflows};
 use super::tcp::Tcp;
 use crate::advice::Unread;
 use crate::units::Bytes;
@@ -38,6 +38,8 @@ pub struct Mptcp {
     /// Whether data that a subflow gives up, because its retransmission timer has expired, also goes to the others, as
     /// Linux does; RFC 8684, 3.3.6, leaves it to the sender.
     pub reinject: bool,
+    /// Repair of losses beyond the subflow's own TCP.
+    pub recovery: Recovery,
     /// Settings of each subflow's TCP.
     pub tcp: Tcp,
 }
@@ -51,6 +53,7 @@ impl Default for Mptcp {
             receive_window: Covers::Flow,
             send_buffer: None,
             reinject: true,
+            recovery: Recovery::Own,
             tcp: Tcp::default(),
         }
     }
@@ -65,6 +68,7 @@ impl OverTcp for Mptcp {
             receive_window: self.receive_window,
             send_buffer: self.send_buffer,
             reinject: self.reinject,
+            recovery: self.recovery,
             partition: InOrder {}.into(),
             tcp: self.tcp.resolved(),
         }
@@ -83,7 +87,7 @@ impl OverTcp for Mptcp {
     }
 
     fn unread_alone(&self) -> Vec<Unread> {
-        let fields = ["join", "receive_window", "reinject"];
+        let fields = ["join", "receive_window", "reinject", "recovery"];
         let alone = Unread::among(fields.map(|field| (field, self.subflows > 1, "several subflows")));
         let grows = !self.tcp.congestion().models_path();
         let coupling =

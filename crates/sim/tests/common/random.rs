@@ -176,9 +176,10 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         0 => String::new(),
         _ => format!("send_buffer = \"{}B\"\n", 1460 * (window * 37 % 100 + 1)),
     };
-    let mptcp = (1u32..9, flag(), flag(), flag(), flag(), 2u32..100).prop_map(
-        move |(subflows, uncoupled, at_once, own_window, reinject, window)| {
-            let buffer = buffer(window);
+    let mptcp = (1u32..9, flag(), flag(), flag(), flag(), 2u32..100, flag()).prop_map(
+        move |(subflows, uncoupled, at_once, own_window, reinject, window, fuso)| {
+            // FUSO has no send buffers.
+            let buffer = if fuso { "recovery = \"fuso\"\n".into() } else { buffer(window) };
             let coupling = if uncoupled { "uncoupled" } else { "lia" };
             let join = if at_once { "at-once" } else { "established" };
             let covers = if own_window { "subflow" } else { "flow" };

@@ -14,6 +14,7 @@ mod daq;
 mod dcqcn;
 mod dctcp;
 mod expresspass;
+mod fuso;
 mod gains;
 mod hedera;
 mod homa;

@@ -2,7 +2,7 @@
 //!
 //! A subflow is TCP's sender and receiver as they are, with its own sequence numbers, window and timers.
 //! `outgoing` maps data to subflows, `partition` chooses the data that each of them sends next, `lia` and `trash` how
-//! windows are coupled; the receiver records what has arrived in a ring or by `ranges`.
+//! windows are coupled, `fuso` which data is sent twice; the receiver records what has arrived in a ring or by `ranges`.
 //!
 //! A connection that carries nothing stands for the flow, or for the flows that share a kept one, each of
 //! which has then a part at every subflow: a slot to which its packets there belong. A subflow takes data
@@ -11,6 +11,7 @@
 //! data acknowledged apart, so that a receiver may drop data that a subflow has acknowledged; no receiver
 //! here does.
 
+mod fuso;
 pub mod lia;
 mod mapping;
 pub mod outgoing;
@@ -21,7 +22,7 @@ pub mod settings;
 mod trash;
 
 use self::outgoing::Outgoing;
-pub use self::settings::{Coupling, Covers, Join, OverTcp, SUBFLOWS_MAX, Session, Subflows};
+pub use self::settings::{Coupling, Covers, Join, OverTcp, Recovery, SUBFLOWS_MAX, Session, Subflows};
 use super::audit_ranges;
 use super::delivery::Delivery;
 use super::reassembly::Record;
@@ -80,7 +81,8 @@ impl<R: Record> Model<R> {
         let opens = outgoing.is_fresh();
         outgoing.push(flow, parts.iter().copied(), start.size, start.due);
         if !opens {
-            return self.wake(id, cx);
+            self.wake(id, cx);
+            return self.protect(id, cx);
         }
         let first = self.subflows.at(id, cx)[0];
         let at_once = config.join == Join::AtOnce;
@@ -178,6 +180,7 @@ impl<R: Record> Model<R> {
         if gave_up && config.reinject && !alone && self.outgoing.at(flow, cx).give_up(own) {
             self.wake(flow, cx);
         }
+        self.protect(flow, cx);
     }
 }
 
@@ -288,6 +291,7 @@ impl<R: Record> Endpoint for Model<R> {
         if wakes || was_blocked && !self.outgoing.at(whole, cx).is_blocked() {
             self.wake(whole, cx);
         }
+        self.protect(whole, cx);
     }
 
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
@@ -300,16 +304,21 @@ impl<R: Record> Endpoint for Model<R> {
         let config = &self.configs.of(conn).tcp;
         let outgoing = self.outgoing.at(flow, cx);
         let share = &mut outgoing.share(own);
-        let (mut packet, more) = self.senders.at(id, cx).next_packet(id, config, share, cx);
+        let (mut packet, mut more) = self.senders.at(id, cx).next_packet(id, config, share, cx);
         if let Some(packet) = &mut packet {
             let (data, last) = outgoing.mapped(own, packet.header.number);
             packet.header.ack = u64::from(data) | if last { LAST_DATA } else { 0 };
             if outgoing.take_begins(own) {
                 cx.sender(packet.conn).pieces += 1;
             }
+            if let Some(fuso) = &mut outgoing.fuso {
+                fuso.note(own, packet.header.number);
+            }
             if outgoing.take_wakes() {
                 self.wake(flow, cx);
             }
+            self.protect(flow, cx);
+            more |= self.outgoing.at(flow, cx).share(own).copy_len() > 0;
         }
         (packet, more)
     }

@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 
+use super::fuso::Fuso;
 use super::lia::{self, Terms};
 use super::mapping::Mapping;
 use super::partition::in_order::InOrder;
@@ -61,6 +62,8 @@ pub struct Outgoing<R> {
     /// The same for the partition, if windows are not coupled: one that divides data in order needs none.
     paths: Vec<Path>,
     coupling: Coupling,
+    /// Copies of data in flight, if it sends any.
+    pub(super) fuso: Option<Box<Fuso>>,
 }
 
 /// A flow that the connection carries.
@@ -106,6 +109,7 @@ impl<R: Record> Default for Outgoing<R> {
             terms: Vec::new(),
             paths: Vec::new(),
             coupling: Coupling::Uncoupled,
+            fuso: None,
         }
     }
 }
@@ -145,6 +149,7 @@ impl<R: Record> Outgoing<R> {
             terms,
             paths,
             coupling: config.coupling,
+            fuso: Fuso::of(config.recovery, subflows, self.fuso.take()),
             ..Outgoing::default()
         };
     }
@@ -270,7 +275,7 @@ impl<R: Record> Outgoing<R> {
     }
 
     /// Bytes of that segment of the data; 0 if its flow is over or has not begun.
-    fn len(&self, number: u32) -> u64 {
+    pub(super) fn len(&self, number: u32) -> u64 {
         self.carried(number).map_or(0, |carried| carried.len(number, self.mss))
     }
 
@@ -357,13 +362,42 @@ impl<R: Record> Outgoing<R> {
                 self.forget_arrived();
                 number
             }
-            _ if self.is_blocked() => return None,
-            _ => self.take(own)?,
+            _ => match self.take_unblocked(own) {
+                Some(number) => number,
+                None => self.take_copy(own)?,
+            },
         };
         let carried = self.carried(number).expect("what has not arrived belongs to a flow");
         let (len, part) = (carried.len(number, self.mss) as u32, carried.parts[usize::from(own)]);
         self.mappings[usize::from(own)].data.push_back((number, part));
         Some((number, len, part))
+    }
+
+    /// The next data of a subflow that has not been sent, if the receiver has room for it.
+    #[inline]
+    fn take_unblocked(&mut self, own: u8) -> Option<u32> {
+        if self.is_blocked() { None } else { self.take(own) }
+    }
+
+    /// Data in flight, of which a subflow sends a copy.
+    fn take_copy(&mut self, own: u8) -> Option<u32> {
+        let Mapping { una, data, .. } = &self.mappings[usize::from(own)];
+        self.fuso.as_mut()?.take(own, una + data.len() as u32)
+    }
+
+    /// Whether data may be sent that has not been.
+    pub(super) fn has_new(&self) -> bool {
+        self.unsent > 0 && !self.is_blocked()
+    }
+
+    /// Whether that data is known to have arrived.
+    pub(super) fn has_arrived(&self, number: u32) -> bool {
+        self.arrived.has(number)
+    }
+
+    /// The data that a subflow carries.
+    pub(super) fn mapping(&self, own: usize) -> &Mapping {
+        &self.mappings[own]
     }
 
     /// The first segment that waits in a subflow's send buffer, and its bytes.
@@ -392,6 +426,13 @@ impl<R: Record> Share<'_, R> {
     fn again(&self) -> Option<u32> {
         let &(number, from) = self.flow.again.front()?;
         (from != self.own).then_some(number)
+    }
+
+    /// Bytes of the copy that the subflow is to send; 0: none.
+    #[inline]
+    pub(super) fn copy_len(&self) -> u64 {
+        let copy = self.flow.fuso.as_ref().and_then(|fuso| fuso.peek(self.own));
+        copy.map_or(0, |number| self.flow.len(number))
     }
 }
 
@@ -437,8 +478,11 @@ impl<R: Record> Source for Share<'_, R> {
         }
         match self.again() {
             Some(number) => self.flow.len(number),
-            None if self.flow.is_blocked() => 0,
-            None => self.flow.next_len(self.own),
+            None if self.flow.is_blocked() => self.copy_len(),
+            None => match self.flow.next_len(self.own) {
+                0 => self.copy_len(),
+                len => len,
+            },
         }
     }
 }

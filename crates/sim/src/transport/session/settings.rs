@@ -33,6 +33,8 @@ pub struct Session {
     pub send_buffer: Option<Bytes>,
     /// Whether data that a subflow gives up also goes to the others.
     pub reinject: bool,
+    /// Whether data goes twice ahead of any sign of loss.
+    pub recovery: Recovery,
     /// The data that each of them sends next.
     pub partition: Partition,
     /// Settings of each of them as TCP.
@@ -50,9 +52,13 @@ impl Session {
         self.send_buffer.map(|bytes| (bytes.0 / self.tcp.mss.0) as usize)
     }
 
-    /// A send buffer without room for a segment.
+    /// A send buffer without room for a segment, or one whose subflow has data that no other may send.
     fn problem(&self) -> Option<Problem> {
         let (bytes, mss) = (self.send_buffer?, self.tcp.mss);
+        if self.recovery == Recovery::Fuso {
+            let why = "is for data that a subflow takes when it sends it: leave send_buffer out";
+            return Some(Problem::new("recovery", why));
+        }
         let why = format!("{bytes} is below tcp.mss, which is {mss}: nothing could be sent");
         (bytes < mss).then(|| Problem::new("send_buffer", why))
     }
@@ -100,6 +106,17 @@ pub enum Coupling {
     Trash,
     /// Each as the window of a TCP on its own.
     Uncoupled,
+}
+
+/// Repair of losses on a subflow, beyond TCP's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// Each subflow repairs its losses by itself.
+    Own,
+    /// While no new data may be sent, the best subflow also sends the data in flight on the worst one, each packet once, ahead
+    /// of any sign of loss: FUSO (Chen et al. 2016).
+    Fuso,
 }
 
 /// When the second subflow and all further ones start.
