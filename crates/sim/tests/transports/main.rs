@@ -21,6 +21,7 @@ mod homa;
 mod hpcc;
 mod ictcp;
 mod kept;
+mod mmptcp;
 mod mptcp;
 mod ndp;
 mod ndp_incasts;

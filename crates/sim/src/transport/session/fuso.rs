@@ -19,7 +19,7 @@
 use std::collections::VecDeque;
 
 use super::mapping::Mapping;
-use super::{Model, Recovery};
+use super::{Model, SubflowRecovery};
 use crate::engine::contract::host::Host;
 use crate::ids::ConnId;
 use crate::transport::reassembly::Record;
@@ -106,14 +106,18 @@ impl Path {
 
 impl Fuso {
     /// That of a new connection, if it has it, with the memory of the one before.
-    pub fn of(recovery: Recovery, subflows: usize, before: Option<Box<Fuso>>) -> Option<Box<Fuso>> {
-        if recovery == Recovery::Own || subflows == 1 {
+    pub fn of(recovery: SubflowRecovery, subflows: usize, before: Option<Box<Fuso>>) -> Option<Box<Fuso>> {
+        if recovery == SubflowRecovery::Own || subflows == 1 {
             return None;
         }
         let mut fuso = before.unwrap_or_default();
         fuso.next = None;
-        fuso.paths.clear();
         fuso.paths.resize_with(subflows, Path::default);
+        for path in &mut fuso.paths {
+            let mut copies = std::mem::take(&mut path.copies);
+            copies.clear();
+            *path = Path { copies, ..Path::default() };
+        }
         Some(fuso)
     }
 
@@ -149,7 +153,7 @@ impl<R: Record> Model<R> {
     }
 
     fn choose(&mut self, fuso: &mut Fuso, id: ConnId, cx: &mut impl Host) {
-        let config = &self.configs.of(cx.conn(id)).tcp;
+        let config = self.configs.of(cx.conn(id));
         let outgoing = self.outgoing.at(id, cx);
         fuso.next = None;
         if outgoing.has_new() {
@@ -173,7 +177,9 @@ impl<R: Record> Model<R> {
         for (own, &subflow) in self.subflows.at(id, cx).iter().enumerate() {
             let sender = self.senders.at(subflow, cx);
             let cost = fuso.paths[own].cost(sender.round_trip());
-            if best.is_none_or(|(least, ..)| cost < least) && sender.has_room(len, config) {
+            let config = config.tcp_of(own as u8);
+            let takes = !outgoing.drains(own as u8) && sender.has_room(len, config);
+            if takes && best.is_none_or(|(least, ..)| cost < least) {
                 best = Some((cost, own as u8, subflow));
             }
         }
@@ -208,8 +214,13 @@ mod tests {
             delayed_ack: 1,
             ..Tcp::default()
         };
-        let config =
-            Mptcp { subflows: 2, join: Join::AtOnce, recovery: Recovery::Fuso, tcp, ..Mptcp::default() };
+        let config = Mptcp {
+            subflows: 2,
+            join: Join::AtOnce,
+            recovery: SubflowRecovery::Fuso,
+            tcp,
+            ..Mptcp::default()
+        };
         let mut host = FakeHost::pair(1000 * segments);
         let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, FLOW);

@@ -16,7 +16,8 @@ use super::mapping::Mapping;
 use super::partition::in_order::InOrder;
 use super::partition::{Model, Partition, Path, Split};
 use super::run::Run;
-use super::{Coupling, Session, trash};
+use super::scatter::Scattering;
+use super::{Coupling, Session, ew, trash};
 use crate::ids::ConnId;
 use crate::transport::reassembly::Record;
 use crate::transport::source::{Message, Next, Source};
@@ -64,6 +65,8 @@ pub struct Outgoing<R> {
     coupling: Coupling,
     /// Copies of data in flight, if it sends any.
     pub(super) fuso: Option<Box<Fuso>>,
+    /// Its phase, if it begins as packet scatter.
+    pub(super) scattering: Option<Box<Scattering>>,
 }
 
 /// A flow that the connection carries.
@@ -110,6 +113,7 @@ impl<R: Record> Default for Outgoing<R> {
             paths: Vec::new(),
             coupling: Coupling::Uncoupled,
             fuso: None,
+            scattering: None,
         }
     }
 }
@@ -324,7 +328,7 @@ impl<R: Record> Outgoing<R> {
         };
         let own = usize::from(own);
         match self.coupling {
-            Coupling::Lia | Coupling::Trash => {
+            Coupling::Lia | Coupling::Trash | Coupling::Ew(_) => {
                 let path = lia::Path { window: sender.steady_window(), round_trip: Some(round_trip) };
                 self.terms[own] = path.into();
             }
@@ -356,6 +360,9 @@ impl<R: Record> Outgoing<R> {
     /// has room. Its number, its bytes, and the part that it belongs to.
     #[inline]
     fn assign(&mut self, own: u8) -> Option<(u32, u32, ConnId)> {
+        if self.drains(own) {
+            return None;
+        }
         let number = match self.again.front() {
             Some(&(number, from)) if from != own => {
                 self.again.pop_front();
@@ -383,6 +390,26 @@ impl<R: Record> Outgoing<R> {
     fn take_copy(&mut self, own: u8) -> Option<u32> {
         let Mapping { una, data, .. } = &self.mappings[usize::from(own)];
         self.fuso.as_mut()?.take(own, una + data.len() as u32)
+    }
+
+    /// A subflow is established: unless it is the first one, packet scatter is over.
+    pub(super) fn is_established(&mut self, own: u8) {
+        if let Some(scattering) = &mut self.scattering
+            && own > 0
+        {
+            scattering.established();
+        }
+    }
+
+    /// Whether a subflow gets no new data, because packet scatter is over.
+    #[inline]
+    pub(super) fn drains(&self, own: u8) -> bool {
+        own == 0 && self.scattering.as_ref().is_some_and(|scattering| scattering.drains())
+    }
+
+    /// Bytes that have been handed over to subflows.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// Whether data may be sent that has not been.
@@ -476,6 +503,9 @@ impl<R: Record> Source for Share<'_, R> {
         if self.flow.buffer.is_some() {
             return self.flow.waiting(self.own).map_or(0, |(_, len)| len);
         }
+        if self.flow.drains(self.own) {
+            return 0;
+        }
         match self.again() {
             Some(number) => self.flow.len(number),
             None if self.flow.is_blocked() => self.copy_len(),
@@ -490,12 +520,13 @@ impl<R: Record> Source for Share<'_, R> {
 impl<R: Record> Siblings for Share<'_, R> {
     /// Whole bytes; the rest of the last one counts the next time.
     fn increase(&mut self, window: &Window, acked: u64) -> Option<u64> {
-        let increase = match self.flow.coupling {
-            Coupling::Lia => lia::increase,
-            Coupling::Trash => trash::increase,
+        let (terms, cwnd, mss) = (&self.flow.terms, window.cwnd, window.mss);
+        let grown = match self.flow.coupling {
+            Coupling::Lia => lia::increase(terms, cwnd, acked, mss),
+            Coupling::Trash => trash::increase(terms, cwnd, acked, mss),
+            Coupling::Ew(own) => ew::increase(terms, cwnd, acked, mss, own.servers),
             Coupling::Uncoupled => return None,
         };
-        let grown = increase(&self.flow.terms, window.cwnd, acked, window.mss);
         let fraction = &mut self.flow.mappings[self.own as usize].fraction;
         let whole = (*fraction + grown) as u64;
         *fraction += grown - whole as f64;
