@@ -495,6 +495,8 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             // Agents see answers where they saw the data, and credits are metered there.
             let backwards = hosts.contains("[agent.") || hosts.contains("[transport.expresspass]");
             let balancer = if backwards { "{ nix = { answers = \"backwards\" } }" } else { balancer };
+            // Scattered packets have labels of their own.
+            let balancer = if hosts.contains("scatter") { "\"per-flow\"" } else { balancer };
             format!(
                 "{topology}\n{hosts}\n[routing]\nbalancer = {balancer}\n[[traffic]]\nname = \"flows\"\npriority = {}\n\
                  {matrix}\n{sizes}\n{arrivals}\n{deadlines}{followers}[run]\nwork_limit = 10000000\nseed = {seed}\n\

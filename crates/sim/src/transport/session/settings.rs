@@ -68,7 +68,7 @@ impl Session {
     fn problem(&self) -> Option<Problem> {
         let (bytes, mss) = (self.send_buffer?, self.tcp.mss);
         if self.recovery == SubflowRecovery::Fuso {
-            let why = "is for data that a subflow takes when it sends it: leave send_buffer out";
+            let why = "\"fuso\" copies no data of send buffers: leave send_buffer out, or use \"own\"";
             return Some(Problem::new("recovery", why));
         }
         let why = format!("{bytes} is below tcp.mss, which is {mss}: nothing could be sent");
