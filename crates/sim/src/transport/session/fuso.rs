@@ -1,5 +1,5 @@
 //! FUSO: copies of packets in flight, sent ahead of any sign of loss (Chen et al., "Fast and cautious: leveraging multi-path
-//! diversity for transport loss recovery in data centers", USENIX ATC 2016, sections 4 and 5).
+//! diversity for transport loss recovery in data centers", USENIX ATC 2016), as the authors' kernel has it.
 //!
 //! While no new data may be sent and windows are open, the sender copies packets of the worst subflow to the best one: the
 //! first that is not acknowledged, each once, and no copy itself. By the authors' kernel a subflow costs
