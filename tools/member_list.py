@@ -162,6 +162,22 @@ TRANSPORTS = [
         "The last flow takes {3[max]:.0f} ms with one subflow, on one path, and {0[max]:.0f} ms with eight, "
         "which share all four; at line rate it would be 80 ms.",
     ),
+    Figure(
+        "fuso",
+        "transports/mptcp.md",
+        Completions("flows"),
+        {"FUSO": {}, "MPTCP": {"transport.mptcp.recovery": "own"}},
+        "Half of the flows take {0[median]:.2f} ms and more with FUSO, and {1[median]:.2f} ms without; the last "
+        "one takes {0[max]:.0f} ms and {1[max]:.0f} ms.",
+    ),
+    Figure(
+        "mmptcp",
+        "transports/mptcp.md",
+        Completions("short"),
+        {"MMPTCP": {}, "MPTCP": {"transport.mptcp.scatter": None}},
+        "Half of the short flows take {0[median]:.0f} ms and more under MMPTCP, and {1[median]:.0f} ms under MPTCP; "
+        "the last one takes {0[max]:.0f} ms and {1[max]:.0f} ms.",
+    ),
     transport(
         "parallel-tcp",
         Completions("stride", log=False),

@@ -93,6 +93,7 @@ __all__ = [
     "EstimateBacklog",
     "Estimates",
     "Events",
+    "Ew",
     "Expiry",
     "Explicit",
     "Explicit2",
@@ -276,6 +277,7 @@ __all__ = [
     "Run",
     "Samples",
     "Scaling",
+    "Scatter",
     "Scenario",
     "ScheduledLevels",
     "Search",
@@ -295,7 +297,10 @@ __all__ = [
     "Spain",
     "StrictPriority",
     "Stride",
+    "SubflowRecovery",
     "Swift",
+    "Switch",
+    "SwitchData",
     "Syn",
     "TagBy",
     "TagRepeats",
@@ -2768,8 +2773,50 @@ class Mptcp(Model):
     others, as Linux does; RFC 8684, 3.3.6, leaves it to the sender.
     """
 
+    recovery: SubflowRecovery = "own"
+    """Repair of losses beyond the subflow's own TCP."""
+
+    scatter: Scatter | None = None
+    """Packet scatter at the beginning of a flow, as MMPTCP has it. Absent: subflows open as `join` says."""
+
     tcp: Tcp = Tcp()
     """Settings of each subflow's TCP."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ew(Model):
+    """EW-MPTCP: windows weighted by the number of servers."""
+
+    _tag = "ew"
+
+    servers: int
+    """Servers that answer one receiver together, of which this flow's sender is one: senders of an incast,
+    for instance. At least 1, at most 100000.
+    """
+
+
+@dataclass(frozen=True)
+class SwitchData(Wrapped):
+    """More than so many bytes have been sent, of which none counts twice."""
+
+    _tag = "data"
+
+    value: str
+    """A size, such as "64KiB", at least 1B, at most 1000GB."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scatter(Model):
+    """Packet scatter at the beginning of a flow: MMPTCP (Kheirkhah et al. 2016)."""
+
+    switch: Switch = SwitchData("100KB")
+    """The event at which the other subflows open."""
+
+    dupack_threshold: int | None = None
+    """Duplicate acknowledgements that make the first subflow retransmit, as `tcp.dupack_threshold`, which
+    it is if absent: the authors' code. The paper has one by the number of paths, because scattered
+    packets overtake each other. At least 1, at most 1000.
+    """
 
 
 @dataclass(frozen=True)
@@ -6133,13 +6180,19 @@ RaisedBy = Literal["unmarked", "every"]
 ReceiverOrder = Literal["shortest", "in-turn"]
 
 # How windows of subflows grow in congestion avoidance.
-Coupling = Literal["lia", "trash", "uncoupled"]
+Coupling = Ew | Literal["lia", "trash", "uncoupled"]
 
 # When the second subflow and all further ones start.
 Join = Literal["established", "at-once"]
 
 # Scope of a receive window.
 Covers = Literal["flow", "subflow"]
+
+# Repair of losses on a subflow, beyond TCP's own.
+SubflowRecovery = Literal["own", "fuso"]
+
+# The event at which the other subflows open.
+Switch = SwitchData | Literal["loss"]
 
 # Number of connections that carry a flow, by the shortest paths between its hosts when it starts.
 Paths = PathsCount | PathsOneIn | Literal["all"]

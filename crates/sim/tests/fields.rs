@@ -292,6 +292,7 @@ const UNREAD: &[&str] = &[
     "hedera.scheduler.threshold",
     "homa.resend_interval",
     "max-min.offered",
+    "mptcp.join",
     "mptcp.tcp.dsack",
     "mptcp.tcp.duplicates",
     "mptcp.tcp.ecn",

@@ -243,8 +243,12 @@ fn fields_of_sessions_for_flows_that_there_are_none_of() {
 
 #[test]
 fn fields_of_several_connections_where_there_is_one() {
-    for (field, value) in [("join", "\"at-once\""), ("receive_window", "\"subflow\""), ("reinject", "false")]
-    {
+    for (field, value) in [
+        ("join", "\"at-once\""),
+        ("receive_window", "\"subflow\""),
+        ("reinject", "false"),
+        ("recovery", "\"fuso\""),
+    ] {
         let mptcp =
             |subflows| with(&format!("transport.mptcp = {{ subflows = {subflows}, {field} = {value} }}"));
         let leave = format!("nothing: leave {field} out");

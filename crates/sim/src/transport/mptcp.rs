@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reassembly::Reassembly;
 use super::session::partition::in_order::InOrder;
-use super::session::{self, Coupling, Covers, Join, OverTcp, Session, Subflows};
+use super::session::{self, Coupling, Covers, Join, OverTcp, Scatter, Session, SubflowRecovery, Subflows};
 use super::tcp::Tcp;
 use crate::advice::Unread;
 use crate::units::Bytes;
@@ -38,6 +38,11 @@ pub struct Mptcp {
     /// Whether data that a subflow gives up, because its retransmission timer has expired, also goes to the others, as
     /// Linux does; RFC 8684, 3.3.6, leaves it to the sender.
     pub reinject: bool,
+    /// Repair of losses beyond the subflow's own TCP.
+    pub recovery: SubflowRecovery,
+    /// Packet scatter at the beginning of a flow, as MMPTCP has it. Absent: subflows open as `join` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scatter: Option<Scatter>,
     /// Settings of each subflow's TCP.
     pub tcp: Tcp,
 }
@@ -51,6 +56,8 @@ impl Default for Mptcp {
             receive_window: Covers::Flow,
             send_buffer: None,
             reinject: true,
+            recovery: SubflowRecovery::Own,
+            scatter: None,
             tcp: Tcp::default(),
         }
     }
@@ -58,6 +65,7 @@ impl Default for Mptcp {
 
 impl OverTcp for Mptcp {
     fn session(&self) -> Session {
+        let tcp = self.tcp.resolved();
         Session {
             subflows: Subflows::Number(self.subflows),
             coupling: self.coupling,
@@ -65,8 +73,10 @@ impl OverTcp for Mptcp {
             receive_window: self.receive_window,
             send_buffer: self.send_buffer,
             reinject: self.reinject,
+            recovery: self.recovery,
+            scatter: self.scatter.as_ref().map(|scatter| (scatter.clone(), scatter.of(&tcp))),
             partition: InOrder {}.into(),
-            tcp: self.tcp.resolved(),
+            tcp,
         }
     }
 
@@ -83,8 +93,16 @@ impl OverTcp for Mptcp {
     }
 
     fn unread_alone(&self) -> Vec<Unread> {
-        let fields = ["join", "receive_window", "reinject"];
-        let alone = Unread::among(fields.map(|field| (field, self.subflows > 1, "several subflows")));
+        let several = self.subflows > 1;
+        let fields = ["join", "receive_window", "reinject", "recovery"];
+        let mut alone = Unread::among(fields.map(|field| (field, several, "several subflows")));
+        if self.scatter.is_some() {
+            let at_first = "a flow that does not begin as packet scatter";
+            alone.extend(Unread::among([
+                ("join", !several, at_first),
+                ("scatter.switch", several, "several subflows"),
+            ]));
+        }
         let grows = !self.tcp.congestion().models_path();
         let coupling =
             Unread::among([("coupling", grows, "a congestion control whose window grows, such as newreno")]);

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::session::partition::Partition;
 use super::session::partition::front_back::FrontBack;
 use super::session::ranges::Ranges;
-use super::session::{self, Coupling, Covers, Join, OverTcp, SUBFLOWS_MAX, Session, Subflows};
+use super::session::{
+    self, Coupling, Covers, Join, OverTcp, SUBFLOWS_MAX, Session, SubflowRecovery, Subflows,
+};
 use super::tcp::Tcp;
 use crate::advice::Unread;
 use crate::balancer::Balancer;
@@ -79,6 +81,8 @@ impl OverTcp for ParallelTcp {
             receive_window: Covers::Subflow,
             send_buffer: self.send_buffer,
             reinject: false,
+            recovery: SubflowRecovery::Own,
+            scatter: None,
             partition: self.partition.clone(),
             tcp: self.tcp.resolved(),
         }

@@ -176,14 +176,20 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         0 => String::new(),
         _ => format!("send_buffer = \"{}B\"\n", 1460 * (window * 37 % 100 + 1)),
     };
-    let mptcp = (1u32..9, flag(), flag(), flag(), flag(), 2u32..100).prop_map(
-        move |(subflows, uncoupled, at_once, own_window, reinject, window)| {
-            let buffer = buffer(window);
-            let coupling = if uncoupled { "uncoupled" } else { "lia" };
+    let mptcp = (1u32..9, 0usize..3, flag(), flag(), flag(), 2u32..100, 0usize..4).prop_map(
+        move |(subflows, coupling, at_once, own_window, reinject, window, kin)| {
+            // FUSO has no send buffers.
+            let buffer = match kin {
+                0 => "recovery = \"fuso\"\n".to_string(),
+                1 => format!("scatter.switch.data = \"{}B\"\n", 700 * window),
+                2 => format!("scatter = {{ switch = \"loss\", dupack_threshold = {} }}\nrecovery = \"fuso\"\n", 2 + window % 7),
+                _ => buffer(window),
+            };
+            let coupling = ["\"uncoupled\"", "\"lia\"", "{ ew = { servers = 3 } }"][coupling];
             let join = if at_once { "at-once" } else { "established" };
             let covers = if own_window { "subflow" } else { "flow" };
             format!(
-                "[transport.mptcp]\nsubflows = {subflows}\ncoupling = \"{coupling}\"\njoin = \"{join}\"\n\
+                "[transport.mptcp]\nsubflows = {subflows}\ncoupling = {coupling}\njoin = \"{join}\"\n\
                  receive_window = \"{covers}\"\nreinject = {reinject}\n{buffer}tcp = {{ receive_window = \"{}B\", \
                  delayed_ack_timeout = \"100us\", rto_min = \"1ms\", rto_initial = \"2ms\" }}",
                 1460 * window
@@ -489,6 +495,8 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             // Agents see answers where they saw the data, and credits are metered there.
             let backwards = hosts.contains("[agent.") || hosts.contains("[transport.expresspass]");
             let balancer = if backwards { "{ nix = { answers = \"backwards\" } }" } else { balancer };
+            // Scattered packets have labels of their own.
+            let balancer = if hosts.contains("scatter") { "\"per-flow\"" } else { balancer };
             format!(
                 "{topology}\n{hosts}\n[routing]\nbalancer = {balancer}\n[[traffic]]\nname = \"flows\"\npriority = {}\n\
                  {matrix}\n{sizes}\n{arrivals}\n{deadlines}{followers}[run]\nwork_limit = 10000000\nseed = {seed}\n\

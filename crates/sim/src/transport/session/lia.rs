@@ -54,11 +54,19 @@ impl From<Path> for Terms {
 /// Bytes by which the window of one subflow, of `window` bytes, grows in congestion avoidance when `acked` bytes are
 /// acknowledged, given the terms of all. The sum of windows stands in alpha and under it: here it is cancelled.
 pub fn increase(all: &[Terms], window: u64, acked: u64, mss: u64) -> f64 {
+    let (alone, coupled) = bounds(all, window, acked, mss);
+    alone.min(coupled)
+}
+
+/// Both bounds on it: the growth of a TCP alone, and that of the flow on the best of its paths, which is none before the first
+/// sample of a round trip.
+#[inline]
+pub(super) fn bounds(all: &[Terms], window: u64, acked: u64, mss: u64) -> (f64, f64) {
     let best = all.iter().map(|terms| terms.steep).fold(0.0, f64::max);
     let rate: f64 = all.iter().map(|terms| terms.rate).sum();
     let bytes = acked as f64 * mss as f64;
     let alone = bytes / window as f64;
-    if rate > 0.0 { alone.min(bytes * best / (rate * rate)) } else { alone }
+    (alone, if rate > 0.0 { bytes * best / (rate * rate) } else { f64::INFINITY })
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! A flow carried by several TCP connections: shared parts of Multipath TCP and parallel TCP.
 //!
 //! A subflow is TCP's sender and receiver as they are, with its own sequence numbers, window and timers.
-//! `outgoing` maps data to subflows, `partition` chooses the data that each of them sends next, `lia` and `trash` how
-//! windows are coupled; the receiver records what has arrived in a ring or by `ranges`.
+//! `outgoing` maps data to subflows, `partition` chooses the data that each of them sends next, `lia`, `trash` and `ew` how
+//! windows are coupled, `fuso` which data is sent twice, `scatter` how a flow begins; the receiver records what has arrived in a
+//! ring or by `ranges`.
 //!
 //! A connection that carries nothing stands for the flow, or for the flows that share a kept one, each of
 //! which has then a part at every subflow: a slot to which its packets there belong. A subflow takes data
@@ -11,17 +12,24 @@
 //! data acknowledged apart, so that a receiver may drop data that a subflow has acknowledged; no receiver
 //! here does.
 
+mod ew;
+mod fuso;
 pub mod lia;
 mod mapping;
 pub mod outgoing;
 pub mod partition;
 pub mod ranges;
 mod run;
+mod scatter;
 pub mod settings;
 mod trash;
 
 use self::outgoing::Outgoing;
-pub use self::settings::{Coupling, Covers, Join, OverTcp, SUBFLOWS_MAX, Session, Subflows};
+pub use self::scatter::Scatter;
+use self::scatter::Scattering;
+pub use self::settings::{
+    Coupling, Covers, Ew, Join, OverTcp, SUBFLOWS_MAX, Session, SubflowRecovery, Subflows,
+};
 use super::audit_ranges;
 use super::delivery::Delivery;
 use super::reassembly::Record;
@@ -80,12 +88,13 @@ impl<R: Record> Model<R> {
         let opens = outgoing.is_fresh();
         outgoing.push(flow, parts.iter().copied(), start.size, start.due);
         if !opens {
-            return self.wake(id, cx);
+            self.wake(id, cx);
+            return self.protect(id, cx);
         }
         let first = self.subflows.at(id, cx)[0];
-        let at_once = config.join == Join::AtOnce;
+        let (at_once, scatters) = (config.join == Join::AtOnce, config.scatter.is_some());
         self.open(first, cx);
-        if at_once || self.senders.at(first, cx).is_established() {
+        if !scatters && (at_once || self.senders.at(first, cx).is_established()) {
             self.join(id, cx);
         }
     }
@@ -124,12 +133,28 @@ impl<R: Record> Model<R> {
     fn open(&mut self, id: ConnId, cx: &mut impl Host) {
         let conn = cx.conn(id);
         let Conn { parent: flow, subflow: own, label, .. } = *conn;
-        let config = &self.configs.of(conn).tcp;
+        let config = self.configs.of(conn).tcp_of(own);
         let sender = self.senders.at(id, cx);
         sender.steer(id, u64::from(label), config, cx);
         sender.open(id, config, &self.outgoing.at(flow, cx).share(own), cx);
         if sender.is_established() {
+            self.outgoing.at(flow, cx).is_established(own);
             self.fill(flow, own, cx);
+        }
+    }
+
+    /// On a connection that begins as packet scatter, its first subflow sends that packet.
+    fn scatter(&mut self, flow: ConnId, packet: &mut Packet, cx: &mut impl Host) {
+        let outgoing = self.outgoing.at(flow, cx);
+        let sent = outgoing.sent();
+        let Some(scattering) = &mut outgoing.scattering else { return };
+        packet.label = scattering.sends(packet.header.number, sent);
+    }
+
+    /// The other subflows open, if packet scatter is to end.
+    fn end_scatter(&mut self, flow: ConnId, cx: &mut impl Host) {
+        if self.outgoing.at(flow, cx).scattering.as_mut().is_some_and(|scattering| scattering.take_due()) {
+            self.join(flow, cx);
         }
     }
 
@@ -147,9 +172,10 @@ impl<R: Record> Model<R> {
                 again |= self.senders.at(id, cx).is_established() && self.fill(flow, own as u8, cx);
             }
         }
-        let config = &self.configs.of(cx.conn(flow)).tcp;
+        let config = self.configs.of(cx.conn(flow));
         let outgoing = self.outgoing.at(flow, cx);
         for (own, &id) in self.subflows.at(flow, cx).iter().enumerate() {
+            let config = config.tcp_of(own as u8);
             if self.senders.at(id, cx).may_send(config, &outgoing.share(own as u8)) {
                 cx.ready(id);
             }
@@ -172,12 +198,14 @@ impl<R: Record> Model<R> {
         let Conn { parent: flow, subflow: own, .. } = *conn;
         let config = self.configs.of(conn);
         let (outgoing, sender) = (self.outgoing.at(flow, cx), self.senders.at(id, cx));
-        let gave_up = sender.on_timer(id, &config.tcp, &outgoing.share(own), cx);
+        let gave_up = sender.on_timer(id, config.tcp_of(own), &outgoing.share(own), cx);
         outgoing.note(own, sender);
         let alone = self.subflows.at(flow, cx).len() == 1;
         if gave_up && config.reinject && !alone && self.outgoing.at(flow, cx).give_up(own) {
             self.wake(flow, cx);
         }
+        self.end_scatter(flow, cx);
+        self.protect(flow, cx);
     }
 }
 
@@ -195,14 +223,18 @@ impl<R: Record> Endpoint for Model<R> {
             Subflows::Number(number) => number,
             of_paths => of_paths.among(cx.shortest_paths(id)),
         };
-        self.outgoing.open(id, cx).reset(config, subflows as usize);
+        let outgoing = self.outgoing.open(id, cx);
+        outgoing.reset(config, subflows as usize);
+        let labels = || cx.flow_stream(Purpose::Repath, key);
+        outgoing.scattering =
+            config.scatter.as_ref().map(|(scatter, _)| Box::new(Scattering::new(scatter, labels())));
         self.subflows.open(id, cx).clear();
         // The first one has the connection's own 5-tuple, those of the others are drawn on from there.
         let mut labels = cx.flow_stream(Purpose::FiveTuple, key);
         for own in 0..subflows as u8 {
             let subflow = cx.open_subflow(id, own, labels.bits() as u32);
             self.subflows.at(id, cx).push(subflow);
-            self.senders.open(subflow, cx).reset(&config.tcp);
+            self.senders.open(subflow, cx).reset(config.tcp_of(own));
         }
     }
 
@@ -273,10 +305,13 @@ impl<R: Record> Endpoint for Model<R> {
             }
         });
         let wakes = outgoing.fill(own, |part| cx.sender(part).pieces += 1);
-        sender.on_packet(id, packet, &config.tcp, &mut outgoing.share(own), cx);
-        let joins =
-            own == 0 && !was_established && sender.is_established() && config.join == Join::Established;
+        sender.on_packet(id, packet, config.tcp_of(own), &mut outgoing.share(own), cx);
+        let established = !was_established && sender.is_established();
+        let joins = own == 0 && established && config.join == Join::Established && config.scatter.is_none();
         outgoing.note(own, sender);
+        if established {
+            outgoing.is_established(own);
+        }
         if kept {
             self.settle(whole, own, cx);
         } else if outgoing.is_over() {
@@ -285,9 +320,13 @@ impl<R: Record> Endpoint for Model<R> {
         if joins {
             self.join(whole, cx);
         }
+        if own == 0 {
+            self.end_scatter(whole, cx);
+        }
         if wakes || was_blocked && !self.outgoing.at(whole, cx).is_blocked() {
             self.wake(whole, cx);
         }
+        self.protect(whole, cx);
     }
 
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
@@ -297,19 +336,27 @@ impl<R: Record> Endpoint for Model<R> {
         }
         let conn = cx.conn(id);
         let Conn { parent: flow, subflow: own, .. } = *conn;
-        let config = &self.configs.of(conn).tcp;
+        let config = self.configs.of(conn).tcp_of(own);
         let outgoing = self.outgoing.at(flow, cx);
         let share = &mut outgoing.share(own);
-        let (mut packet, more) = self.senders.at(id, cx).next_packet(id, config, share, cx);
+        let (mut packet, mut more) = self.senders.at(id, cx).next_packet(id, config, share, cx);
         if let Some(packet) = &mut packet {
             let (data, last) = outgoing.mapped(own, packet.header.number);
             packet.header.ack = u64::from(data) | if last { LAST_DATA } else { 0 };
             if outgoing.take_begins(own) {
                 cx.sender(packet.conn).pieces += 1;
             }
+            if let Some(fuso) = &mut outgoing.fuso {
+                fuso.note(own, packet.header.number);
+            }
             if outgoing.take_wakes() {
                 self.wake(flow, cx);
             }
+            if own == 0 {
+                self.scatter(flow, packet, cx);
+            }
+            self.protect(flow, cx);
+            more |= self.outgoing.at(flow, cx).share(own).copy_len() > 0;
         }
         (packet, more)
     }
@@ -326,12 +373,12 @@ impl<R: Record> Endpoint for Model<R> {
         match (owner, kind) {
             (Owner::Sender(_), RETRANSMIT) => self.on_retransmission_timer(id, cx),
             (Owner::Sender(_), PACE) => {
-                let config = &self.configs.of(conn).tcp;
+                let config = self.configs.of(conn).tcp_of(conn.subflow);
                 let share = self.outgoing.at(conn.parent, cx).share(conn.subflow);
                 self.senders.at(id, cx).on_pace(id, config, &share, cx);
             }
             (Owner::Sender(_), PROBE) => {
-                let config = &self.configs.of(conn).tcp;
+                let config = self.configs.of(conn).tcp_of(conn.subflow);
                 let share = self.outgoing.at(conn.parent, cx).share(conn.subflow);
                 self.senders.at(id, cx).on_probe(id, config, &share, cx);
             }

@@ -10,12 +10,14 @@
 
 use std::collections::VecDeque;
 
+use super::fuso::Fuso;
 use super::lia::{self, Terms};
 use super::mapping::Mapping;
 use super::partition::in_order::InOrder;
 use super::partition::{Model, Partition, Path, Split};
 use super::run::Run;
-use super::{Coupling, Session, trash};
+use super::scatter::Scattering;
+use super::{Coupling, Session, ew, trash};
 use crate::ids::ConnId;
 use crate::transport::reassembly::Record;
 use crate::transport::source::{Message, Next, Source};
@@ -61,6 +63,10 @@ pub struct Outgoing<R> {
     /// The same for the partition, if windows are not coupled: one that divides data in order needs none.
     paths: Vec<Path>,
     coupling: Coupling,
+    /// Copies of data in flight, if it sends any.
+    pub(super) fuso: Option<Box<Fuso>>,
+    /// Its phase, if it begins as packet scatter.
+    pub(super) scattering: Option<Box<Scattering>>,
 }
 
 /// A flow that the connection carries.
@@ -106,6 +112,8 @@ impl<R: Record> Default for Outgoing<R> {
             terms: Vec::new(),
             paths: Vec::new(),
             coupling: Coupling::Uncoupled,
+            fuso: None,
+            scattering: None,
         }
     }
 }
@@ -145,6 +153,7 @@ impl<R: Record> Outgoing<R> {
             terms,
             paths,
             coupling: config.coupling,
+            fuso: Fuso::of(config.recovery, subflows, self.fuso.take()),
             ..Outgoing::default()
         };
     }
@@ -270,7 +279,7 @@ impl<R: Record> Outgoing<R> {
     }
 
     /// Bytes of that segment of the data; 0 if its flow is over or has not begun.
-    fn len(&self, number: u32) -> u64 {
+    pub(super) fn len(&self, number: u32) -> u64 {
         self.carried(number).map_or(0, |carried| carried.len(number, self.mss))
     }
 
@@ -319,7 +328,7 @@ impl<R: Record> Outgoing<R> {
         };
         let own = usize::from(own);
         match self.coupling {
-            Coupling::Lia | Coupling::Trash => {
+            Coupling::Lia | Coupling::Trash | Coupling::Ew(_) => {
                 let path = lia::Path { window: sender.steady_window(), round_trip: Some(round_trip) };
                 self.terms[own] = path.into();
             }
@@ -351,19 +360,71 @@ impl<R: Record> Outgoing<R> {
     /// has room. Its number, its bytes, and the part that it belongs to.
     #[inline]
     fn assign(&mut self, own: u8) -> Option<(u32, u32, ConnId)> {
+        if self.drains(own) {
+            return None;
+        }
         let number = match self.again.front() {
             Some(&(number, from)) if from != own => {
                 self.again.pop_front();
                 self.forget_arrived();
                 number
             }
-            _ if self.is_blocked() => return None,
-            _ => self.take(own)?,
+            _ => match self.take_unblocked(own) {
+                Some(number) => number,
+                None => self.take_copy(own)?,
+            },
         };
         let carried = self.carried(number).expect("what has not arrived belongs to a flow");
         let (len, part) = (carried.len(number, self.mss) as u32, carried.parts[usize::from(own)]);
         self.mappings[usize::from(own)].data.push_back((number, part));
         Some((number, len, part))
+    }
+
+    /// The next data of a subflow that has not been sent, if the receiver has room for it.
+    #[inline]
+    fn take_unblocked(&mut self, own: u8) -> Option<u32> {
+        if self.is_blocked() { None } else { self.take(own) }
+    }
+
+    /// Data in flight, of which a subflow sends a copy.
+    fn take_copy(&mut self, own: u8) -> Option<u32> {
+        let Mapping { una, data, .. } = &self.mappings[usize::from(own)];
+        self.fuso.as_mut()?.take(own, una + data.len() as u32)
+    }
+
+    /// A subflow is established: unless it is the first one, packet scatter is over.
+    pub(super) fn is_established(&mut self, own: u8) {
+        if let Some(scattering) = &mut self.scattering
+            && own > 0
+        {
+            scattering.established();
+        }
+    }
+
+    /// Whether a subflow gets no new data, because packet scatter is over.
+    #[inline]
+    pub(super) fn drains(&self, own: u8) -> bool {
+        own == 0 && self.scattering.as_ref().is_some_and(|scattering| scattering.drains())
+    }
+
+    /// Bytes that have been handed over to subflows.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Whether data may be sent that has not been.
+    pub(super) fn has_new(&self) -> bool {
+        self.unsent > 0 && !self.is_blocked()
+    }
+
+    /// Whether that data is known to have arrived.
+    pub(super) fn has_arrived(&self, number: u32) -> bool {
+        self.arrived.has(number)
+    }
+
+    /// The data that a subflow carries.
+    pub(super) fn mapping(&self, own: usize) -> &Mapping {
+        &self.mappings[own]
     }
 
     /// The first segment that waits in a subflow's send buffer, and its bytes.
@@ -392,6 +453,13 @@ impl<R: Record> Share<'_, R> {
     fn again(&self) -> Option<u32> {
         let &(number, from) = self.flow.again.front()?;
         (from != self.own).then_some(number)
+    }
+
+    /// Bytes of the copy that the subflow is to send; 0: none.
+    #[inline]
+    pub(super) fn copy_len(&self) -> u64 {
+        let copy = self.flow.fuso.as_ref().and_then(|fuso| fuso.peek(self.own));
+        copy.map_or(0, |number| self.flow.len(number))
     }
 }
 
@@ -435,10 +503,16 @@ impl<R: Record> Source for Share<'_, R> {
         if self.flow.buffer.is_some() {
             return self.flow.waiting(self.own).map_or(0, |(_, len)| len);
         }
+        if self.flow.drains(self.own) {
+            return 0;
+        }
         match self.again() {
             Some(number) => self.flow.len(number),
-            None if self.flow.is_blocked() => 0,
-            None => self.flow.next_len(self.own),
+            None if self.flow.is_blocked() => self.copy_len(),
+            None => match self.flow.next_len(self.own) {
+                0 => self.copy_len(),
+                len => len,
+            },
         }
     }
 }
@@ -446,12 +520,13 @@ impl<R: Record> Source for Share<'_, R> {
 impl<R: Record> Siblings for Share<'_, R> {
     /// Whole bytes; the rest of the last one counts the next time.
     fn increase(&mut self, window: &Window, acked: u64) -> Option<u64> {
-        let increase = match self.flow.coupling {
-            Coupling::Lia => lia::increase,
-            Coupling::Trash => trash::increase,
+        let (terms, cwnd, mss) = (&self.flow.terms, window.cwnd, window.mss);
+        let grown = match self.flow.coupling {
+            Coupling::Lia => lia::increase(terms, cwnd, acked, mss),
+            Coupling::Trash => trash::increase(terms, cwnd, acked, mss),
+            Coupling::Ew(own) => ew::increase(terms, cwnd, acked, mss, own.servers),
             Coupling::Uncoupled => return None,
         };
-        let grown = increase(&self.flow.terms, window.cwnd, acked, window.mss);
         let fraction = &mut self.flow.mappings[self.own as usize].fraction;
         let whole = (*fraction + grown) as u64;
         *fraction += grown - whole as f64;

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::partition::Partition;
+use super::scatter::Scatter;
 use crate::advice::{Advice, Unread};
 use crate::balancer::Balancer;
 use crate::derived::{Environment, Longest, Values};
@@ -33,6 +34,10 @@ pub struct Session {
     pub send_buffer: Option<Bytes>,
     /// Whether data that a subflow gives up also goes to the others.
     pub reinject: bool,
+    /// Whether data goes twice ahead of any sign of loss.
+    pub recovery: SubflowRecovery,
+    /// How a flow begins as packet scatter, if it does, and the first subflow's TCP then.
+    pub scatter: Option<(Scatter, Tcp)>,
     /// The data that each of them sends next.
     pub partition: Partition,
     /// Settings of each of them as TCP.
@@ -40,6 +45,15 @@ pub struct Session {
 }
 
 impl Session {
+    /// Settings of a subflow's TCP at its sender.
+    #[inline]
+    pub fn tcp_of(&self, own: u8) -> &Tcp {
+        match &self.scatter {
+            Some((_, first)) if own == 0 => first,
+            _ => &self.tcp,
+        }
+    }
+
     /// How far beyond the first byte that is not known to have arrived the flow may be sent; 2^64 - 1: anywhere.
     pub fn window(&self) -> u64 {
         if self.receive_window == Covers::Flow { self.tcp.receive_window.0 } else { u64::MAX }
@@ -50,9 +64,13 @@ impl Session {
         self.send_buffer.map(|bytes| (bytes.0 / self.tcp.mss.0) as usize)
     }
 
-    /// A send buffer without room for a segment.
+    /// A send buffer without room for a segment, or one whose subflow has data that no other may send.
     fn problem(&self) -> Option<Problem> {
         let (bytes, mss) = (self.send_buffer?, self.tcp.mss);
+        if self.recovery == SubflowRecovery::Fuso {
+            let why = "\"fuso\" copies no data of send buffers: leave send_buffer out, or use \"own\"";
+            return Some(Problem::new("recovery", why));
+        }
         let why = format!("{bytes} is below tcp.mss, which is {mss}: nothing could be sent");
         (bytes < mss).then(|| Problem::new("send_buffer", why))
     }
@@ -98,8 +116,31 @@ pub enum Coupling {
     /// Each by its share of the flow's rate, together by a segment a round trip: TraSh of XMP (Cao et al. 2013), for
     /// `congestion = "bos"`.
     Trash,
+    /// Together as the window of one TCP on the best path, shared with other servers of the same answer: EW-MPTCP (Li et al.
+    /// 2014), a reconstruction from its abstract.
+    Ew(Ew),
     /// Each as the window of a TCP on its own.
     Uncoupled,
+}
+
+/// EW-MPTCP: windows weighted by the number of servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ew {
+    /// Servers that answer one receiver together, of which this flow's sender is one: senders of an incast, for instance.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub servers: u32,
+}
+
+/// Repair of losses on a subflow, beyond TCP's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubflowRecovery {
+    /// Each subflow repairs its losses by itself.
+    Own,
+    /// While no new data may be sent, the best subflow also sends the data in flight on the worst one, each packet once, ahead
+    /// of any sign of loss: FUSO (Chen et al. 2016).
+    Fuso,
 }
 
 /// When the second subflow and all further ones start.
@@ -181,7 +222,8 @@ impl<T: OverTcp> Settings for T {
 
     fn needs(&self) -> Needs {
         let needs = self.tcp().needs();
-        Needs { labels: needs.labels.map(|_| "tcp.repath"), ..needs }
+        let scatters = self.session().scatter.map(|_| "scatter");
+        Needs { labels: scatters.or(needs.labels.map(|_| "tcp.repath")), ..needs }
     }
 
     fn bind(&mut self, prototypes: &Prototypes) -> bool {

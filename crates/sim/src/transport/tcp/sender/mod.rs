@@ -333,6 +333,22 @@ impl Sender {
         (len > 0).then_some(len)
     }
 
+    /// Whether it may send a new segment of so many bytes, with nothing to retransmit first.
+    pub fn has_room(&self, len: u64, config: &Tcp) -> bool {
+        if !self.established || self.repairs || self.repair || self.next < self.end {
+            return false;
+        }
+        match self.selective.as_deref() {
+            Some(own) => !own.board.has_lost() && self.pipe_fits(own.board.pipe(), len, config),
+            None => self.fits(len, config),
+        }
+    }
+
+    /// Whether the receiver has reported a segment in flight as arrived, by SACK.
+    pub fn has_sack_of(&self, number: u32) -> bool {
+        self.selective.as_ref().is_some_and(|own| own.board.is_sacked(number))
+    }
+
     #[inline(always)]
     fn fits(&self, len: u64, config: &Tcp) -> bool {
         if let Some(left) = self.forward_probes() {

@@ -135,6 +135,11 @@ impl Scoreboard {
         Some(first + before as u32)
     }
 
+    /// Whether that segment is SACKed.
+    pub fn is_sacked(&self, number: u32) -> bool {
+        self.marks[(number - self.una) as usize].state == State::Sacked
+    }
+
     /// The last segment that is not SACKed and was sent, for a probe.
     pub fn last_missing(&self) -> Option<u32> {
         let behind = self.marks.iter().rev().take_while(|mark| mark.state == State::Sacked).count();

@@ -274,9 +274,13 @@ impl Sender {
             return self.repair || pipe + self.window.mss <= self.window.cwnd;
         }
         let len = source.peek(self.window.mss);
-        len > 0
-            && pipe + len <= self.window.cwnd
-            && self.end_seq + len <= self.una_seq + self.receive_window(config)
+        len > 0 && self.pipe_fits(pipe, len, config)
+    }
+
+    /// Whether the window has room for so many bytes beyond those in flight.
+    #[inline]
+    pub(super) fn pipe_fits(&self, pipe: u64, len: u64, config: &Tcp) -> bool {
+        pipe + len <= self.window.cwnd && self.end_seq + len <= self.una_seq + self.receive_window(config)
     }
 
     /// The next segment: a probe, the first lost one, new data.
