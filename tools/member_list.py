@@ -105,7 +105,7 @@ TRANSPORTS = [
         "ictcp",
         Completions("answers"),
         {"ICTCP": {}, "TCP": {"transport.tcp.ictcp": None}},
-        "The example under ICTCP and under TCP alone. The last of 30 answers takes {0[max]:.0f} ms under ICTCP and "
+        "The example under ICTCP and under TCP alone. The last of 24 answers takes {0[max]:.0f} ms under ICTCP and "
         "{1[max]:.0f} ms under TCP, which waits for timeouts of 200 ms.",
     ),
     transport(

@@ -2256,8 +2256,8 @@ class Ictcp(Model):
     """
 
     scarce: float = 0.2
-    """With less than this share of the interface's rate left, windows above the mean shrink (0.2). At most
-    1.0.
+    """With less than this share of the interface's rate left, windows more than a segment above the mean
+    shrink (0.2). At most 1.0.
     """
 
     idle: str = "2s"
@@ -4492,8 +4492,10 @@ class Fpq(Model):
     """
 
     clear: str | Literal["derived"] = "derived"
-    """The port clears each bit once in this time, one after another. "derived": ten of the longest round
-    trips. A time, such as "10us", at least 1us, at most 100s.
+    """The port clears each bit once in this time, one after another. Flows count only if they send a
+    packet in it, with full queues, too. "derived": forty of the longest round trips without queues
+    (from memory of the paper, 4 s where these take 100 ms). A time, such as "10us", at least 1us, at
+    most 100s.
     """
 
     ecn: bool = False
