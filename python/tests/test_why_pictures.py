@@ -12,7 +12,7 @@ from flowyard.report.charts import drawn, panels, port
 from flowyard.report.charts.flow import flow_chart, queue
 from flowyard.report.charts.ladder import ladder_chart
 from flowyard.report.explained.page import flow_page, port_page
-from flowyard.why import port_of, why
+from flowyard.why import link_of, port_of, why
 from flowyard.why.ports import Change, Port, Sent, ports
 
 browsing = pytest.mark.skipif(PROGRAM is None, reason="no chromium on this machine")
@@ -178,6 +178,13 @@ def test_a_port_without_packets_is_a_page(four):
     )
     with pytest.raises(UserError, match="no such link; the nearest name is 'switch -> host 0'"):
         port_of(four, "switch -> hst 0", 0, end)
+    # A number is the id of links.parquet; blanks make no difference.
+    names = [f"{a} -> {b}" for a, b in four.links.to_polars().select("from", "to").iter_rows()]
+    assert link_of(four, "3") == (3, names[3])
+    assert link_of(four, "switch->host0") == (names.index("switch -> host 0"), "switch -> host 0")
+    for none in (str(len(names)), "-1", "9" * 5000, "switch->host"):
+        with pytest.raises(UserError, match="no such link; the nearest name is"):
+            link_of(four, none)
 
 
 def test_the_command_draws_and_refuses(flowyard, tmp_path):

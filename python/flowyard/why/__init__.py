@@ -26,6 +26,7 @@ __all__ = [
     "Port",
     "capture",
     "divided",
+    "link_of",
     "port_of",
     "row_of",
     "slowest",
@@ -177,21 +178,15 @@ def port_of(run: Result, link: str, from_ps: int, until_ps: int) -> Port:
 
     Args:
         run: A complete run, or one that was opened.
-        link: "from -> to" of the link that it feeds.
+        link: "from -> to" of the link that it feeds, or its id.
         from_ps: Start of the span.
         until_ps: Its end.
 
     Raises:
         UserError: There is no such link, or more than ROWS_MAX events are there in that span.
     """
+    number, link = link_of(run, link)
     links = run.links.to_polars()
-    names = [f"{a} -> {b}" for a, b in links.select("from", "to").iter_rows()]
-    if link not in names:
-        near = get_close_matches(link, names, 1, 0.0)
-        raise UserError(
-            f"{link[:80]!r}: no such link; the nearest name is {near[0]!r}" if near else "no links"
-        )
-    number = names.index(link)
     share = links["packets"][number] / max(sum(links["packets"]), 1)
     expected = int(again.rows_between(run, from_ps, until_ps) * share)
     if expected > again.ROWS_MAX:
@@ -201,6 +196,24 @@ def port_of(run: Result, link: str, from_ps: int, until_ps: int) -> Port:
         raise _too_many(link, again.ROWS_MAX)
     rates = dict(zip(links["id"], links["rate_bps"], strict=True))
     return ports(_events(made).iter_rows(named=True), rates).get(number) or Port(number)
+
+
+def link_of(run: Result, said: str) -> tuple[int, str]:
+    """The id and the name of a link by its name, in which blanks make no difference, or by its id.
+
+    Raises:
+        UserError: There is no such link.
+    """
+    names = [f"{a} -> {b}" for a, b in run.links.to_polars().select("from", "to").iter_rows()]
+    if said in names:
+        return names.index(said), said
+    if said.isascii() and said.isdigit() and len(said) < 10 and int(said) < len(names):
+        return int(said), names[int(said)]
+    found = [number for number, name in enumerate(names) if name.replace(" ", "") == said.replace(" ", "")]
+    if len(found) == 1:
+        return found[0], names[found[0]]
+    near = get_close_matches(said, names, 1, 0.0)
+    raise UserError(f"{said[:80]!r}: no such link; the nearest name is {near[0]!r}" if near else "no links")
 
 
 def _too_many(link: str, events: int) -> UserError:

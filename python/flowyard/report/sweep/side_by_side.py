@@ -281,5 +281,5 @@ def side_by_side_table(sweep: Sweep) -> TextTable:
     for column in (*loads, "goodput_bps", *COUNTED):
         add(ALL_METRICS[column].name, column, means)
     replicas = max(len(point.keys) for point in points)
-    title = f"{sweep.name}: {f'means over {replicas} replicas' if replicas > 1 else f'{len(points)} runs side by side'}"
+    title = f"{sweep.name}: {f'means over {replicas} replicas' if replicas > 1 else text.counted(len(points), 'run') + (' side by side' if len(points) > 1 else '')}"
     return TextTable(title, ["", *(point.label for point in points)], rows, bold=frozenset(bold))
