@@ -39,7 +39,7 @@ class Progress(Protocol):
     """How far a run is."""
 
     def __getitem__(self, key: str) -> Any:
-        """now_ps, until_ps (or None), flows_done, flows, packet_hops, events."""
+        """now_ps, until_ps (or None), flows_done, flows, packet_hops, events, foreseen_packet_hops, foreseen_end_ps."""
 
 
 class Result(Displayed):
@@ -201,10 +201,11 @@ class Checked:
             UserError: It needs more memory than there is, and the system would kill this process.
             EngineError: The simulator has contradicted itself.
         """
-        memory.require(self.outlook().needs["memory_bytes"])
+        needs = self.outlook().needs
+        memory.require(needs["memory_bytes"])
         asked = {"started": _utc(), "command": command, "overrides": dict(self._overrides)}
         with contradictions():
-            outcome = self._native.run(progress)
+            outcome = self._native.run(progress and _foreseeing(progress, needs))
             captures = outcome.captures()
         # How it was asked for stands first: it is no part of the results, which are the same at any time.
         summary = asked | json.loads(outcome.summary)
@@ -226,6 +227,14 @@ class Checked:
             connections=_wrapped(outcome.connections),
             captures=captures,
         )
+
+
+def _foreseeing(
+    progress: Callable[[Progress], object], needs: Mapping[str, int]
+) -> Callable[[dict[str, Any]], object]:
+    """The progress callback, called with what was foreseen of the run, too."""
+    foreseen = {"foreseen_packet_hops": needs["packet_hops"], "foreseen_end_ps": needs["end_ps"]}
+    return lambda now: progress(now | foreseen)
 
 
 def run(
@@ -264,7 +273,7 @@ def run(
         return _with(prototypes, checked.run(progress=progress))
     with Display(waiting=True) as display:
         if display.is_seen:
-            progress = display.row(checked.name, checked.outlook().needs["packet_hops"])
+            progress = display.row(checked.name)
         return _with(prototypes, checked.run(progress=progress))
 
 

@@ -69,6 +69,24 @@ def test_a_scenario_without_a_transport_has_those_of_the_comparison(here):
     assert [problem["path"] for problem in refused.value.problems] == ["traffic.few.flows"]
 
 
+def test_transports_at_several_loads_carried_the_same_flows_at_each(here, capsys):
+    command = ["run", "few.json", "--compare", "ndp,dctcp", "--compare", "traffic.few.arrivals.poisson.load=0.2,0.4"]
+    assert cli.main([*command, "-o", "four"]) == 0
+    digests = [fy.open_run(f"four/runs/{run['key']}").summary["traffic_digest"] for run in run_files.plan(Path("four"))["runs"]]
+    assert digests[0] == digests[2] != digests[1] == digests[3]
+    said = (
+        "the same flows were carried by ndp, load 0.2 with dctcp, load 0.2; ndp, load 0.4 with dctcp, load 0.4. "
+        "Across these groups the flows differ (traffic_digest): compare distributions there"
+    )
+    assert said in capsys.readouterr().out
+    assert said[4:] in unescape((here / "four/report.html").read_text())
+
+
+def test_no_two_of_other_seeds_carried_the_same_flows(here, capsys):
+    assert cli.main(["run", "few.json", "--compare", "run.seed=1,2", "-o", "two"]) == 0
+    assert "the runs did not carry the same flows (their traffic digests differ)" in capsys.readouterr().out
+
+
 def flows_of(folder):
     """The number of flows that each run of a comparison was to measure."""
     runs = [fy.open_run(f"{folder}/runs/{run['key']}") for run in run_files.plan(Path(folder))["runs"]]
@@ -300,7 +318,7 @@ class TestCommand:
 
     def test_different_flows_are_said(self, here, capsys):
         assert cli.main(["run", "few.json", "--compare", "run.seed=1,2"]) == 0
-        assert "traffic_digest differs" in capsys.readouterr().out
+        assert "their traffic digests differ" in capsys.readouterr().out
 
     def test_a_run_that_does_not_end_decides_the_exit_code(self, here):
         assert cli.main(["run", "few.json", "--compare", "ndp,tcp", "--set", "run.until=1us"]) == 4

@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Ctrl-C ends the run, not the program: what there is by then is kept.
     with Deferred() as deferred, folders.Staging(arguments.output, numbered=path.stem) as staging:
         with Display() as display:
-            watched = deferred.watch(display.row(path.stem, needs["packet_hops"]))
+            watched = deferred.watch(display.row(path.stem))
             result = checked.run(progress=watched, command=arguments.command)
         result.write(staging.path)
         folder = staging.publish()
