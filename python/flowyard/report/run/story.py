@@ -136,8 +136,11 @@ def _time(runs: Sequence[Run]) -> str:
     if not windows:
         measured = "measured: the whole run"
     elif len(windows) == 1:
-        start, end = text.durations(*next(iter(windows)))
+        (window,) = windows
+        start, end = text.durations(*window)
         measured = f"measured: flows that start from {start} to {end}"
+        if window[0] >= window[1]:
+            measured = "measured: no flow, since the run ended within its warm-up"
     else:
         measured = "measured: flows that start in the window of each run"
     seeds = _listed([run.summary["seed"] for run in runs])
