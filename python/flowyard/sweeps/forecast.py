@@ -79,7 +79,7 @@ class Forecast(NamedTuple):
         said.append(f"{self.packet_hops:,} packet-hops{by}")
         at_a_time = Share(self.workers, self.threads).said(self.memory_why)
         if self.speed is None or self.seconds is None:
-            said.append(f"a time that nothing is known of, {at_a_time}")
+            said.append(f"time unknown, {at_a_time}")
         else:
             rate = f"{digits(self.speed.hops_per_s / 1e6)} M packet-hops/s a run"
             said.append(
