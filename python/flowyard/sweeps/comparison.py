@@ -99,6 +99,9 @@ def comparison(
         UserError: There are too few or too many values.
         ScenarioError: The scenario cannot be run, or not with one of the transports; the text names every problem.
     """
+    for field, given in values.items():
+        if isinstance(given, str):
+            raise UserError(f"compare {field}: {given!r} is one value; use a list, as in [{given!r}, ...]")
     fields = {SHORT.get(field, field): list(own) for field, own in values.items()}
     for field, own in fields.items():
         if len(own) < 2:

@@ -72,6 +72,11 @@ class Axis:
     scenarios: "Sequence[str | PathLike[str] | Model | Mapping[str, Any]]" = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.set, Mapping):
+            raise UserError(
+                f"axis {self.name}: {self.set!r}; use lists of values by the path of a field, as in "
+                '{"traffic.NAME.arrivals.poisson.load": [0.2, 0.4]}'
+            )
         lists = {f'set."{key}"': values for key, values in self.set.items()}
         lists |= {"scenario": self.scenarios} if self.scenarios else {}
         if not lists:
@@ -151,6 +156,11 @@ class Plan:
     prototypes: Sequence[str | PathLike[str]] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.axes, str | Mapping) or not all(isinstance(axis, Axis) for axis in self.axes):
+            raise UserError(
+                f"axes: {self.axes!r}; use a list, as in "
+                '[fy.Axis("load", {"traffic.NAME.arrivals.poisson.load": [0.2, 0.4]})]'
+            )
         problems = []
         names = [axis.name for axis in self.axes]
         problems += [
