@@ -35,7 +35,7 @@ __all__ = [
 
 # Events of ports are read from so long before the start of a flow: a packet may be on the wire then.
 BEFORE_PS = 20_000_000
-# Links of whose ports all packets are asked for: those where the flow waited longest.
+# Links of whose ports all packets are asked for: those where the flow waited longest, and as many at which it lost packets.
 PORTS_MAX = 12
 
 
@@ -149,7 +149,9 @@ def divided(
     due = timers(events)
     timed = times_out(made, due, transport, row["timeouts"])
     parts = Chain(made, due, rates, row["start_ps"], timed).parts(row["start_ps"] + row["fct_ps"])[::-1]
+    lost = losses(made, due, transport, timed)
     at = {part.link for part in parts if part.waits} | {hop.link for packet in made for hop in packet.hops}
+    at |= {loss.link for loss in lost}
     known = ports((event for event in beside if event["link"] in at), rates) if beside else {}
     nodes = list(links.select("from", "to").iter_rows())
     return Answer(
@@ -161,7 +163,7 @@ def divided(
         ideal_fct_ps=row["ideal_fct_ps"],
         parts=by_flow(parts, flow, known),
         packets=made,
-        losses=losses(made, due, transport, timed),
+        losses=lost,
         signals=[
             (event["kind"], event["time_ps"], event["subflow"], event["value"])
             for event in events
@@ -299,9 +301,10 @@ def _is_cut(made: Result) -> bool:
 
 
 def _waits(answer: Answer) -> list[int]:
-    """Links at whose ports the flow waited, longest first."""
+    """Links at whose ports the flow waited, longest first, and behind these the ones at which it lost packets."""
     sums: dict[int, int] = {}
     for part in answer.parts:
         if part.waits and part.link is not None:
             sums[part.link] = sums.get(part.link, 0) + part.until_ps - part.from_ps
-    return sorted(sums, key=lambda link: -sums[link])[:PORTS_MAX]
+    longest = sorted(sums, key=lambda link: -sums[link])[:PORTS_MAX]
+    return list(dict.fromkeys([*longest, *(loss.link for loss in answer.losses)]))[: 2 * PORTS_MAX]

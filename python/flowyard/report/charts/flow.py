@@ -19,7 +19,7 @@ from flowyard.report.charts.panels import (
     value_axis,
 )
 from flowyard.why import Answer, Packet, Port
-from flowyard.why.show import waits
+from flowyard.why.show import losing, waits
 
 # Colours of the parts of a completion time.
 PARTS = {
@@ -187,8 +187,10 @@ def _signal(answer: Answer, kind: str, unit: float) -> list[Row]:
 
 
 def queue_rows(answer: Answer) -> list[Row]:
-    """Queues of the ports at which it waited longest."""
-    links = [link for link, _ in waits(answer) if link in answer.ports][:QUEUES]
+    """Queues of the ports at which it waited longest, and of that at which it lost most packets."""
+    links = [link for link, _ in waits(answer) if link in answer.ports]
+    worst = [link for link in losing(answer) if link in answer.ports][:1]
+    links = list(dict.fromkeys([*links[: QUEUES - 1], *worst, *links]))[:QUEUES]
     rows: list[Row] = []
     for link in links:
         points = queue(answer.ports[link])
@@ -230,7 +232,7 @@ def _parts(named: dict[str, str]) -> Spec:
 
 def _sequence(kinds: set[str]) -> Spec:
     """Packets by number: a line from when each was sent until it arrived, points for its steps."""
-    y = value_axis("number", "packet", labels=",d")
+    y = value_axis("number", "packet", labels=",d", step=1)
     ways = {
         "data": {"name": "ways"},
         "mark": {"type": "rule", "color": "var(--axis)", "strokeWidth": 0.7},

@@ -37,10 +37,10 @@ def time_axis(field: str = "t", *, last: bool, title: str) -> Spec:
 
 
 def value_axis(
-    field: str, title: str, *, labels: str = ".3~s", domain: Sequence[float] | None = None
+    field: str, title: str, *, labels: str = ".3~s", domain: Sequence[float] | None = None, step: float | None = None
 ) -> Spec:
-    """A vertical axis of fixed width."""
-    axis = {
+    """A vertical axis of fixed width; `step` is the least distance of its labels."""
+    axis: dict[str, Any] = {
         "title": title,
         "format": labels,
         "minExtent": MARGIN,
@@ -50,6 +50,8 @@ def value_axis(
         "domain": False,
         "ticks": False,
     }
+    if step is not None:
+        axis["tickMinStep"] = step
     scale = {"nice": True} if domain is None else {"domain": list(domain), "nice": False}
     return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
 
