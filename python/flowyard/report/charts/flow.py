@@ -49,6 +49,8 @@ STEPS = {
 PACKETS = 2_500
 # Ports whose queues are drawn.
 QUEUES = 4
+# With fewer numbers of packets an axis would have labels between them.
+TICKS = 5
 COLOURS = [f"var(--run-{number})" for number in (1, 0, 2, 4)]
 
 TIME = "µs since the start of the flow"
@@ -69,8 +71,9 @@ def flow_chart(answer: Answer) -> Spec:
         "queues": queue_rows(answer),
     }
     there = {part.name for part in answer.parts}
+    most = max((packet.number or 0 for packet in shown), default=0)
     kinds = {row["what"] for row in datasets["packets"]}
-    panels = [_parts({name: colour for name, colour in PARTS.items() if name in there}), _sequence(kinds)]
+    panels = [_parts({name: colour for name, colour in PARTS.items() if name in there}), _sequence(kinds, most)]
     panels += [_line("window", "window, bytes", ".3~s")] if datasets["window"] else []
     panels += [_line("rate", "rate, Gbit/s", ".3~g")] if datasets["rate"] else []
     panels += [_points()] if datasets["rtt"] else []
@@ -230,9 +233,9 @@ def _parts(named: dict[str, str]) -> Spec:
     return panel("parts", 22, [{"data": {"name": "parts"}, "mark": {"type": "bar"}, "encoding": encoding}])
 
 
-def _sequence(kinds: set[str]) -> Spec:
-    """Packets by number: a line from when each was sent until it arrived, points for its steps."""
-    y = value_axis("number", "packet", labels=",d", step=1)
+def _sequence(kinds: set[str], most: int) -> Spec:
+    """Packets by number up to `most`: a line from when each was sent until it arrived, points for its steps."""
+    y = value_axis("number", "packet", labels=",d", values=range(most + 1) if most < TICKS else ())
     ways = {
         "data": {"name": "ways"},
         "mark": {"type": "rule", "color": "var(--axis)", "strokeWidth": 0.7},
