@@ -119,8 +119,8 @@ def as_json(needs: dict[str, int], found: Speed | None) -> dict[str, Any]:
     return {**needs, "packet_hops_per_s": rate, "seconds": needs["packet_hops"] / rate if rate else None}
 
 
-def measuring(window: dict[str, Any]) -> str:
-    """The flows and the span of time that results will be of."""
+def measuring(window: dict[str, Any], end_ps: int) -> str:
+    """The flows and the span of time that results will be of; `end_ps` is the end of the run, as far as it is known."""
     flows = f"{window['flows']:,} flows"
     if window["rule"] == "all":
         why = f", because {window['why_all']}" if window["why_all"] else ""
@@ -128,6 +128,11 @@ def measuring(window: dict[str, Any]) -> str:
     if window["until_ps"] is None:
         return f"{flows}, from {duration(window['from_ps'])} to the end of the run"
     start, end = durations(window["from_ps"], window["until_ps"])
+    if end_ps < window["until_ps"]:
+        return (
+            f"the run ends at {duration(end_ps)} (run.until), before its window of {flows} from {start} to {end} does: "
+            "fewer flows are measured"
+        )
     how = 'by run.measure = "auto"' if window["rule"] == "chosen" else "by run.measure"
     return (
         f"{flows}, from {start} to {end} ({how}); arrivals continue until the last of them "

@@ -164,6 +164,7 @@ def refusal(capsys, words):
         ("run web-search-ndp --transport nonsense", "write --set transport=NAME; --compare"),
         ("run web-search-ndp --dry-run", "flowyard check SCENARIO estimates its time"),
         ("sweep b.toml --load 0.2,0.4", '[[axes]] with set."traffic.NAME.arrivals.poisson.load" = [0.2, 0.4]'),
+        ("sweep b.toml --replicas 3", "write replicas = N into it"),
         ("sweep b.toml --transport ndp,tcp", 'set.transport = ["ndp", "tcp"]'),
         ("show a --xlsx", "write -o FILE.xlsx"),
         ("show a b", "runs on one page: flowyard report DIR DIR"),

@@ -287,7 +287,13 @@ def test_bytes_a_second_are_no_bits(word):
         ("name: tiny\ntopology:\n  nodes:\n    h1: { kind: linux }\n", "is YAML.*from_networkx"),
         ('{"directed": false, "nodes": [{"id": 0}], "links": []}', "is a graph in JSON.*node_link_graph"),
         (json.dumps({"directed": False, "graph": {}, "edges": [{"source": 0, "target": 1}]}), "is a graph in JSON"),
+        ('{"PORT": {"Ethernet0": {"speed": "100000",\n "lanes": "1,2"}}}', "of JSON no format is read; write cables"),
         ("graph {\n a -- b\n}\n", "is a DOT graph"),
+        (
+            "topology:\n  nodes:\n    h1: {kind: linux}\n    l1: {kind: sonic-vs}\n  links:\n"
+            "    - endpoints: [h1:e1, l1:e1]\n",
+            'kinds of containerlab are operating systems, also of hosts: node "h1" does not say',
+        ),
         ("h1 s1\nh2 s1\n", r"pairs of names may be cables: --columns a,b with --rate 10Gbps .* or --hosts leaves"),
         ("[General]\nnetwork = Tiny\n", "is an omnetpp.ini"),
         ("package x;\nnetwork Tiny extends Base {\n", "is a NED file"),

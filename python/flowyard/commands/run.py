@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     needs, _, _, _, window = checked.outlook()
     memory.require(needs["memory_bytes"])
     if window["rule"] != "all":
-        folding.say(f"measured: {run_time.measuring(window)}", sys.stderr)
+        folding.say(f"measured: {run_time.measuring(window, needs['end_ps'])}", sys.stderr)
     if checked.resolved().get("observe"):
         print(run_time.to_observe(needs), file=sys.stderr)
     # Ctrl-C ends the run, not the program: what there is by then is kept.

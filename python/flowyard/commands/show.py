@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _table(text: str) -> str:
     """The name of a table, for which a folder behind --csv is easily taken."""
-    if Path(text).is_dir():
+    if text and Path(text).is_dir():
         raise argparse.ArgumentTypeError(
             f"{text!r} is a folder, in the place of a table's name; write flowyard show {text} --csv"
         )

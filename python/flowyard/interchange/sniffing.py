@@ -205,7 +205,10 @@ def _unknown(source: Source, start: str) -> UserError:
     what = f"begins {shown(line)}, which is none of the known formats"
     refuse_scenario(source)
     advice = orders.hint(source) if _is_table(source) else f"say --format {', '.join(READ)}"
-    if _is_edge_list(source):
+    if start[:1] in ("{", "["):
+        advice = "of JSON no format is read; write cables as a table with the columns a,b,rate,delay (CSV), flows with "\
+            "src,dst,size,start_us"
+    elif _is_edge_list(source):
         advice = (
             "pairs of names may be cables: --columns a,b with --rate 10Gbps --delay 1us, and --hosts NODE for each host "
             "or --hosts leaves"
