@@ -75,7 +75,10 @@ def trial(checked: Checked) -> Result:
         raise KeyboardInterrupt
     counters = result.summary["counters"]
     # Of a run that ended by itself all is known.
-    counters["wall_s"], counters["packet_hops"] = watched or (time.monotonic() - begun, counters["packet_hops"])
+    counters["wall_s"], counters["packet_hops"] = watched or (
+        time.monotonic() - begun,
+        counters["packet_hops"],
+    )
     return result
 
 

@@ -61,7 +61,10 @@ def scenarios(*args, **kwargs):
 def test_a_scenario_without_a_transport_has_those_of_the_comparison(here):
     del (own := json.loads((here / "few.json").read_text()))["transport"]
     made, _ = scenarios(own, {"transport": ["dctcp", "homa"]})
-    assert {label: list(each["transport"]) for label, each in made.items()} == {"dctcp": ["tcp"], "homa": ["homa"]}
+    assert {label: list(each["transport"]) for label, each in made.items()} == {
+        "dctcp": ["tcp"],
+        "homa": ["homa"],
+    }
     # Any other mistake is said, and only that.
     own["traffic"][0]["flows"] = 0
     with pytest.raises(fy.ScenarioError) as refused:
@@ -70,9 +73,19 @@ def test_a_scenario_without_a_transport_has_those_of_the_comparison(here):
 
 
 def test_transports_at_several_loads_carried_the_same_flows_at_each(here, capsys):
-    command = ["run", "few.json", "--compare", "ndp,dctcp", "--compare", "traffic.few.arrivals.poisson.load=0.2,0.4"]
+    command = [
+        "run",
+        "few.json",
+        "--compare",
+        "ndp,dctcp",
+        "--compare",
+        "traffic.few.arrivals.poisson.load=0.2,0.4",
+    ]
     assert cli.main([*command, "-o", "four"]) == 0
-    digests = [fy.open_run(f"four/runs/{run['key']}").summary["traffic_digest"] for run in run_files.plan(Path("four"))["runs"]]
+    digests = [
+        fy.open_run(f"four/runs/{run['key']}").summary["traffic_digest"]
+        for run in run_files.plan(Path("four"))["runs"]
+    ]
     assert digests[0] == digests[2] != digests[1] == digests[3]
     said = (
         "the same flows were carried by ndp, load 0.2 with dctcp, load 0.2; ndp, load 0.4 with dctcp, load 0.4. "
@@ -111,7 +124,7 @@ def test_another_comparison_takes_a_folder_if_it_is_asked_to(here, capsys):
 def test_a_single_run_is_in_the_singular(here, capsys):
     plan = comparison("few.json", {"transport": ["ndp", "tcp"]}).plan
     fy.sweep(plan, "both", shard=(1, 2))
-    side_by_side.tell(fy.open("both"), Outcomes(), None, as_json=False)
+    side_by_side.tell(fy.Sweep("both"), Outcomes(), None, as_json=False)
     assert "few: 1 run\n" in capsys.readouterr().out
 
 

@@ -156,7 +156,9 @@ def test_the_speed_of_a_trial_is_that_of_the_simulation(monkeypatch):
 def test_an_end_before_that_of_the_window_is_named():
     needs, _, _, _, window = Checked("web-search-ndp", {"run.until": "1ms"}).outlook()
     said = run_time.measuring(window, needs["end_ps"]).replace("\N{NO-BREAK SPACE}", " ")
-    assert said.startswith("the run ends at 1.00 ms (run.until), before its window of 2,000 flows from 500 µs to 53")
+    assert said.startswith(
+        "the run ends at 1.00 ms (run.until), before its window of 2,000 flows from 500 µs to 53"
+    )
     needs, _, _, _, window = Checked("web-search-ndp").outlook()
     assert "arrivals continue until the last of them" in run_time.measuring(window, needs["end_ps"])
 
@@ -165,7 +167,10 @@ def test_a_time_that_is_not_known_has_its_reason():
     small = {"packet_hops": 10**9, "memory_bytes": 10**6}
     assert run_time.said(small, None) == "time unknown: no packet was sent in its first moments here"
     large = small | {"memory_bytes": 2**31}
-    assert run_time.said(large, None) == "time unknown: not begun for an estimate, since it needs 2.0 GiB of memory"
+    assert (
+        run_time.said(large, None)
+        == "time unknown: not begun for an estimate, since it needs 2.0 GiB of memory"
+    )
 
 
 @pytest.mark.parametrize(("senders", "is_least"), [(8000, True), (2, False)])

@@ -287,9 +287,13 @@ def test_a_run_s_summary_has_them_beside_each_mean_and_percentile(flows, interva
 def test_many_flows_without_an_interval_have_another_reason_than_their_number():
     # Twice as much arrives as the port transmits: the delays of 1,000 flows have a trend.
     result = run_of_packets(port.MD1, 2.0, 1000, 0)
-    assert intervals(pl.DataFrame(result.flows).filter("measured").sort("start_ps")["slowdown"], SHARES).mean == (None, None)
+    assert intervals(
+        pl.DataFrame(result.flows).filter("measured").sort("start_ps")["slowdown"], SHARES
+    ).mean == (None, None)
     assert summary.FEWEST == within_run.FEWEST
-    said = "no 95 % intervals: flows start at fewer than 40 instants, or slow flows follow slow flows for long"
+    said = (
+        "no 95 % intervals: flows start at fewer than 40 instants, or slow flows follow slow flows for long"
+    )
     assert legend(result).startswith(said)
 
 

@@ -79,7 +79,9 @@ def test_a_run_that_becomes_slower_has_the_speed_of_its_second_half():
         return state(packet_hops=hops, foreseen_packet_hops=10_000_000)
 
     # 4 M in the first 10 s and 1 M in the next: 5 M take 50 s, not 20.
-    assert pace(*((second, at(400_000 * second)) for second in range(1, 11)), (20, at(5_000_000))).left == pytest.approx(50)
+    assert pace(
+        *((second, at(400_000 * second)) for second in range(1, 11)), (20, at(5_000_000))
+    ).left == pytest.approx(50)
     # Thousands of notes are as good as a few.
     assert pace(*((n / 10, at(1000 * n)) for n in range(1, 5001))).left == pytest.approx(500)
     assert len(pace(*((n / 10, at(1000 * n)) for n in range(1, 5001)))._notes) <= 400

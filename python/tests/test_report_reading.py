@@ -7,9 +7,8 @@ import pytest
 
 import flowyard as fy
 from flowyard.report import javascript
-from flowyard.report.run import labelled
+from flowyard.report.run import labelled, story
 from flowyard.report.run import page as run_page
-from flowyard.report.run import story
 from flowyard.report.run.story import of_runs
 from flowyard.report.sweep import page as sweep_page
 

@@ -101,7 +101,9 @@ def test_a_run_that_ends_within_its_warm_up_says_so(tmp_path):
     assert 0 < found.end_ps < 10**12
     started = int((found.flows["start_ps"] < found.end_ps).sum())
     said = str(reasons.no_fct(found)).replace("\N{NO-BREAK SPACE}", " ")
-    assert re.match(rf"The run ended at [\d.]+ ms, within its warm-up: {started:,} flows had started by then, and", said)
+    assert re.match(
+        rf"The run ended at [\d.]+ ms, within its warm-up: {started:,} flows had started by then, and", said
+    )
     assert "the first measured flow would start at 1" in said
     assert "measured: no flow, since the run ended within its warm-up" in story.of_runs([found])
 

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import polars as pl
 import pytest
@@ -268,15 +269,20 @@ def test_fields_are_set_under_the_name_that_comparisons_have(small):
 
 
 def test_what_is_no_argument_is_named_with_the_one_that_is(small, result, tmp_path):
-    mistake(lambda: fy.run(small, "outdir"), "overrides: 'outdir'; use values by the path", "result.save(DIR)")
-    mistake(lambda: fy.check(small, set=["a"]), "overrides: ['a']")
+    wrong: Any = fy
+    mistake(
+        lambda: wrong.run(small, "outdir"), "overrides: 'outdir'; use values by the path", "result.save(DIR)"
+    )
+    mistake(lambda: wrong.check(small, set=["a"]), "overrides: ['a']")
     mistake(lambda: fy.run(small.read_text()), "a text of several lines, and no file", "tomllib.loads(text)")
     mistake(lambda: fy.run("-"), "standard input is not read")
     mistake(lambda: result.write(tmp_path / "x"), "x: no such folder", "save makes one")
-    mistake(lambda: fy.Axis("load", [0.2, 0.4]), "axis load: [0.2, 0.4]; use lists of values by the path")
-    mistake(lambda: fy.Plan(small, {"load": [0.2]}), "axes: {'load': [0.2]}; use a list, as in [fy.Axis(")
-    mistake(lambda: fy.Plan(small, ["load"]), "axes: ['load']; use a list")
-    mistake(lambda: fy.compare(small, "ndp", tmp_path / "c"), "compare transport: 'ndp' is one value; use a list")
+    mistake(lambda: wrong.Axis("load", [0.2, 0.4]), "axis load: [0.2, 0.4]; use lists of values by the path")
+    mistake(lambda: wrong.Plan(small, {"load": [0.2]}), "axes: {'load': [0.2]}; use a list, as in [fy.Axis(")
+    mistake(lambda: wrong.Plan(small, ["load"]), "axes: ['load']; use a list")
+    mistake(
+        lambda: fy.compare(small, "ndp", tmp_path / "c"), "compare transport: 'ndp' is one value; use a list"
+    )
     mistake(lambda: jain(result.flows), "takes a column of polars, and not a Table", "flow_goodput(measured(")
     assert jain(flow_goodput(measured(result.flows))) == pytest.approx(1.0, abs=0.2)
     assert list(tmp_path.iterdir()) == [tmp_path / "small.toml"]

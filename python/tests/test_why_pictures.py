@@ -15,8 +15,8 @@ from flowyard.report.charts.flow import flow_chart, queue, queue_rows
 from flowyard.report.charts.ladder import ladder_chart
 from flowyard.report.explained.page import flow_page, port_page
 from flowyard.why import link_of, port_of, why
-from flowyard.why.show import losing, waits
 from flowyard.why.ports import Change, Port, Sent, ports
+from flowyard.why.show import losing, waits
 
 browsing = pytest.mark.skipif(PROGRAM is None, reason="no chromium on this machine")
 WIRE_PS = 849_600

@@ -72,10 +72,13 @@ def _unknown(name: str, tables: Columns) -> UserError:
     # A part of a name, such as p99, is closer to it than letters say.
     plain = name.lower()
     near = (
-        difflib.get_close_matches(plain, names, n=3) or [each for each in names if plain in each.split("_")][:6]
+        difflib.get_close_matches(plain, names, n=3)
+        or [each for each in names if plain in each.split("_")][:6]
     )
-    meant = f"did you mean {' or '.join(near)}" if near else (
-        "flowyard explain, without a name, lists all; docs/metrics.md defines the metrics of reports"
+    meant = (
+        f"did you mean {' or '.join(near)}"
+        if near
+        else ("flowyard explain, without a name, lists all; docs/metrics.md defines the metrics of reports")
     )
     return UserError(f"no column {name}; {meant}")
 

@@ -56,9 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     added.instead = {"--quick": "write --scale quick, the default", "--full": "write --scale full"}
 
 
-def _verb(
-    among: Any, name: str, run: Callable[[argparse.Namespace], int], does: str
-) -> Any:
+def _verb(among: Any, name: str, run: Callable[[argparse.Namespace], int], does: str) -> Any:
     added = among.add_parser(name, help=does, description=options.as_sentence(does))
     options.as_json(added)
     added.set_defaults(run_paper=run)

@@ -13,7 +13,8 @@ INSTEAD = {
     "--set": 'a sweep has its fields in its file: write set."KEY" = VALUE into it',
     "--seed": 'a sweep has its fields in its file: write set."run.seed" = N into it',
     "--replicas": "a sweep has them in its file: write replicas = N into it",
-    "--load": 'a sweep has its values in its file: write an entry [[axes]] with set."traffic.NAME.arrivals.poisson.load" = '
+    "--load": "a sweep has its values in its file: write an entry [[axes]] with "
+    'set."traffic.NAME.arrivals.poisson.load" = '
     "[0.2, 0.4]; without a file: flowyard run SCENARIO --compare traffic.NAME.arrivals.poisson.load=0.2,0.4",
     "--transport": "a sweep has its values in its file: write an entry [[axes]] with set.transport = "
     '["ndp", "tcp"]; without a file: flowyard run SCENARIO --compare ndp,tcp',

@@ -47,7 +47,9 @@ def read(source: Source, **options: Any) -> Network:
     try:
         network = cabling.network_of(found.by_node(), **options)
     except UserError as error:
-        systems = "" if options.get("hosts") else "kinds of containerlab are operating systems, also of hosts: "
+        systems = (
+            "" if options.get("hosts") else "kinds of containerlab are operating systems, also of hosts: "
+        )
         raise source.wrong(0, f"{systems}{error}") from None
     network.notes.append("of nodes only their names are read, and of links only their ends")
     if outside:

@@ -206,12 +206,14 @@ def _unknown(source: Source, start: str) -> UserError:
     refuse_scenario(source)
     advice = orders.hint(source) if _is_table(source) else f"say --format {', '.join(READ)}"
     if start[:1] in ("{", "["):
-        advice = "of JSON no format is read; write cables as a table with the columns a,b,rate,delay (CSV), flows with "\
+        advice = (
+            "of JSON no format is read; write cables as a table with the columns a,b,rate,delay (CSV), flows with "
             "src,dst,size,start_us"
+        )
     elif _is_edge_list(source):
         advice = (
-            "pairs of names may be cables: --columns a,b with --rate 10Gbps --delay 1us, and --hosts NODE for each host "
-            "or --hosts leaves"
+            "pairs of names may be cables: --columns a,b with --rate 10Gbps --delay 1us, and --hosts NODE for each "
+            "host, or --hosts leaves"
         )
     raise source.wrong(0, f"{what}; {advice}")
 

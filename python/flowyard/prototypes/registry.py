@@ -145,8 +145,8 @@ class Registered:
             except TypeError:
                 given = ", ".join(inspect.signature(own, follow_wrapped=False).parameters)
                 raise UserError(
-                    f"{failures.place_of(own)}{self.cls.__name__}.{name}({given}): is called with other arguments; write "
-                    f"def {name}({', '.join(takes)})"
+                    f"{failures.place_of(own)}{self.cls.__name__}.{name}({given}): is called with other arguments; "
+                    f"write def {name}({', '.join(takes)})"
                 ) from None
 
     def _fields(self) -> dict[str, Any]:

@@ -115,7 +115,9 @@ def of_folder(folder: Path) -> list[Listed]:
             if scenario := _look(run):
                 scenarios[path.name] = (run, scenario)
         elif count := _runs_in(path):
-            listed.append(Listed(path.name, path, remark=f"a folder of {counted(count, 'run')}; flowyard show {path}"))
+            listed.append(
+                Listed(path.name, path, remark=f"a folder of {counted(count, 'run')}; flowyard show {path}")
+            )
     if not listed:
         raise UserError(
             f"{folder}: neither a run nor a sweep, and none are in it; name a folder that flowyard wrote"

@@ -164,7 +164,8 @@ def _lacks_transport(
         named.checked(scenario, changes)
     except _native.ScenarioError as error:
         return any(
-            problem["path"] == TRANSPORT and problem["message"].startswith("is missing") for problem in error.problems
+            problem["path"] == TRANSPORT and problem["message"].startswith("is missing")
+            for problem in error.problems
         )
     return False
 

@@ -215,8 +215,8 @@ class Plan:
             if "topology" in document and "axes" not in document:
                 raise UserError(
                     f"{path} is a scenario, not a sweep: flowyard run {path}. A sweep is a file with a line "
-                    f'scenario = "{path.name}" and an entry [[axes]] for each field that varies, or flowyard run {path} '
-                    "--compare FIELD=A,B,C for a few values"
+                    f'scenario = "{path.name}" and an entry [[axes]] for each field that varies, or flowyard run '
+                    f"{path} --compare FIELD=A,B,C for a few values"
                 ) from None
             raise UserError(f"{path} is no sweep:\n{textwrap.indent(str(error), '  ')}") from None
 

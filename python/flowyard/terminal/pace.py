@@ -37,7 +37,7 @@ class Pace:
         if len(self._notes) >= MOST_NOTES:
             del self._notes[1::2]
         self._notes.append((seconds, now))
-        foreseen = {name: now[name] for name in ("hops", "time") if name in now}
+        foreseen: dict[str, float] = {name: now[name] for name in ("hops", "time") if name in now}
         ahead = {name: share for name, share in foreseen.items() if share < 1}
         self.is_beyond = bool(foreseen) and not ahead
         counted = ahead or {"flows": now["flows"]}

@@ -35,7 +35,7 @@ __all__ = [
 
 # Events of ports are read from so long before the start of a flow: a packet may be on the wire then.
 BEFORE_PS = 20_000_000
-# Links of whose ports all packets are asked for: those where the flow waited longest, and as many at which it lost packets.
+# Links of whose ports all packets are asked for: where the flow waited longest, and as many where it lost packets.
 PORTS_MAX = 12
 
 

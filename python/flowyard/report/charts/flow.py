@@ -73,7 +73,10 @@ def flow_chart(answer: Answer) -> Spec:
     there = {part.name for part in answer.parts}
     most = max((packet.number or 0 for packet in shown), default=0)
     kinds = {row["what"] for row in datasets["packets"]}
-    panels = [_parts({name: colour for name, colour in PARTS.items() if name in there}), _sequence(kinds, most)]
+    panels = [
+        _parts({name: colour for name, colour in PARTS.items() if name in there}),
+        _sequence(kinds, most),
+    ]
     panels += [_line("window", "window, bytes", ".3~s")] if datasets["window"] else []
     panels += [_line("rate", "rate, Gbit/s", ".3~g")] if datasets["rate"] else []
     panels += [_points()] if datasets["rtt"] else []

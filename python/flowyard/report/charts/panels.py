@@ -37,7 +37,12 @@ def time_axis(field: str = "t", *, last: bool, title: str) -> Spec:
 
 
 def value_axis(
-    field: str, title: str, *, labels: str = ".3~s", domain: Sequence[float] | None = None, values: Sequence[float] = ()
+    field: str,
+    title: str,
+    *,
+    labels: str = ".3~s",
+    domain: Sequence[float] | None = None,
+    values: Sequence[float] = (),
 ) -> Spec:
     """A vertical axis of fixed width; `values` are those that have labels, if any are given."""
     axis: dict[str, Any] = {

@@ -38,13 +38,15 @@ def _merged(found: Sequence[str]) -> str:
     listed = [re.findall(r"[^\s,;]+|[\s,;]", words) for words in found]
     pairs = [zip(listed[0], other, strict=False) for other in listed[1:]]
     start = min(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], each)) for each in pairs)
-    pairs = [zip(listed[0][:start - 1 : -1], other[:start - 1 : -1], strict=False) for other in listed[1:]]
+    pairs = [zip(listed[0][: start - 1 : -1], other[: start - 1 : -1], strict=False) for other in listed[1:]]
     end = min(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], each)) for each in pairs)
     values = [words[start : len(words) - end] for words in listed]
     if not start or not all(len(value) == 1 for value in values) or len(values) > MOST_LISTED:
         return ""
     said = [value[0] for value in values]
-    return "".join([*listed[0][:start], ", ".join(said[:-1]), " or ", said[-1], *listed[0][len(listed[0]) - end :]])
+    return "".join(
+        [*listed[0][:start], ", ".join(said[:-1]), " or ", said[-1], *listed[0][len(listed[0]) - end :]]
+    )
 
 
 def network(run: Run) -> str:

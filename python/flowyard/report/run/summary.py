@@ -26,8 +26,8 @@ FEWEST = 40
 LEGEND = "[low, high]: 95 % interval; - for an end: too few flows, or too short a run"
 FEW_FLOWS = f"no 95 % intervals: fewer than {FEWEST} flows are complete"
 NO_INTERVALS = (
-    f"no 95 % intervals: flows start at fewer than {FEWEST} instants, or slow flows follow slow flows for long, as while "
-    "queues grow or after a fault (docs/metrics.md, intervals within a run)"
+    f"no 95 % intervals: flows start at fewer than {FEWEST} instants, or slow flows follow slow flows for long, as "
+    "while queues grow or after a fault (docs/metrics.md, intervals within a run)"
 )
 UNKNOWN = "[-, -]"
 COMPLETION = (

@@ -186,7 +186,8 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
         digests[run["replica"]].add(str(summaries[run["run"]].get("traffic_digest")))
     same = all(len(found) <= 1 for found in digests.values())
     traffic = [
-        (point.label, tuple(str(summaries[key].get("traffic_digest")) for key in point.keys)) for point in points
+        (point.label, tuple(str(summaries[key].get("traffic_digest")) for key in point.keys))
+        for point in points
     ]
     if as_json:
         answer = {
@@ -285,5 +286,6 @@ def side_by_side_table(sweep: Sweep) -> TextTable:
     for column in (*loads, "goodput_bps", *COUNTED):
         add(ALL_METRICS[column].name, column, means)
     replicas = max(len(point.keys) for point in points)
-    title = f"{sweep.name}: {f'means over {replicas} replicas' if replicas > 1 else text.counted(len(points), 'run') + (' side by side' if len(points) > 1 else '')}"
+    shown = text.counted(len(points), "run") + (" side by side" if len(points) > 1 else "")
+    title = f"{sweep.name}: {f'means over {replicas} replicas' if replicas > 1 else shown}"
     return TextTable(title, ["", *(point.label for point in points)], rows, bold=frozenset(bold))
