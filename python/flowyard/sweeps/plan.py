@@ -214,7 +214,7 @@ class Plan:
         except UserError as error:
             if "topology" in document and "axes" not in document:
                 raise UserError(
-                    f"{path} is a scenario, not a sweep: flowyard run {path}. A sweep is a file with a line "
+                    f"{path} is a scenario, not a sweep: flowyard run {path}; a sweep is a file with a line "
                     f'scenario = "{path.name}" and an entry [[axes]] for each field that varies, or flowyard run '
                     f"{path} --compare FIELD=A,B,C for a few values"
                 ) from None
