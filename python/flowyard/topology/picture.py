@@ -293,9 +293,9 @@ def lines_of_names(nodes: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     rows: dict[float, list[dict[str, Any]]] = {}
     for node in sorted(nodes, key=lambda node: float(node["x"])):
         rows.setdefault(node["y"], []).append(node)
-    for count in range(1, LINES_MAX + 1):
-        lines = [[node for row in rows.values() for node in row[first::count]] for first in range(count)]
-        pairs = ((row[i], row[i + count]) for row in rows.values() for i in range(len(row) - count))
+    for per_row in range(1, LINES_MAX + 1):
+        lines = [[node for row in rows.values() for node in row[first::per_row]] for first in range(per_row)]
+        pairs = ((row[i], row[i + per_row]) for row in rows.values() for i in range(len(row) - per_row))
         if all((b["x"] - a["x"]) * WIDTH >= LETTER * (len(a["name"]) + len(b["name"])) / 2 for a, b in pairs):
             break
     return lines
