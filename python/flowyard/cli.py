@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +176,8 @@ class _Verb(argparse.ArgumentParser):
     """A verb's own parser.
 
     Attributes:
-        instead: What to do in place of an option that other verbs have and this one has not.
+        instead: What to do in place of an option that other verbs have and this one has not; by "" in place of words
+            that are too many.
     """
 
     instead: Mapping[str, str] = {}
@@ -185,15 +186,21 @@ class _Verb(argparse.ArgumentParser):
         """Refuses unknown arguments with this verb's usage: argparse leaves that to the top, which has none of it."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            words = [word.partition("=")[0] for word in unknown]
-            instead = dict.fromkeys(found for word in words if (found := self._meant(word)))
+            instead = dict.fromkeys(
+                found for i, word in enumerate(unknown) if (found := self._meant(word, unknown[i + 1 :]))
+            )
+            if not any(word.startswith("-") for word in unknown) and "" in self.instead:
+                instead = {self.instead[""]: None}
             self.error("; ".join([f"unrecognized arguments: {' '.join(unknown)}", *instead]))
         return known, unknown
 
-    def _meant(self, word: str) -> str | None:
-        """Advice on an option that is unknown here."""
+    def _meant(self, word: str, after: Sequence[str]) -> str | None:
+        """Advice on an option that is unknown here, with the words after it."""
+        word, _, value = word.partition("=")
+        if word == "--transport" and word in self.instead:
+            return options.transport_instead(value or next(iter(after), ""), self.instead[word])
         if word in self.instead or not word.startswith("--"):
-            return self.instead.get(word)
+            return self.instead.get(word) if word else None
         known = self._option_string_actions
         if word in _REPEATS and "--replicas" in known:
             return "did you mean --replicas?"

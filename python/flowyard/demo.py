@@ -1,7 +1,7 @@
 """The demo: one workload under NDP and under TCP, side by side, then a report.
 
 The run under NDP takes twice as long, and goes in two parts: when the other is done, it has both processors. Its
-folder, out/demo, is its own: each time it starts afresh.
+folder, out/demo unless another is named, is its own: each time it starts afresh.
 """
 
 import shutil
@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from flowyard import results, scenarios
+from flowyard.folders import refuse_taken
 from flowyard.report import loads
 from flowyard.report.run.comparison import comparison_table
 from flowyard.report.run.summary import LEGEND, goodput
@@ -25,8 +26,18 @@ RUNS = {"NDP": "web-search-ndp", "TCP": "web-search-tcp"}
 LONGER = "NDP"
 
 
-def main() -> int:
-    """Runs both scenarios, writes the report, and says how long each part took."""
+def main(output: Path | None = None) -> int:
+    """Runs both scenarios, writes the report, and says how long each part took.
+
+    Args:
+        output: A new folder; default FOLDER, of which an earlier call's results go.
+
+    Raises:
+        UserError: The new folder has something in it.
+    """
+    if output is not None:
+        refuse_taken(output)
+    folder = output or FOLDER
     clock = time.perf_counter
     started = clock()
     with Deferred() as deferred, Display() as display, ThreadPoolExecutor(len(RUNS)) as threads:
@@ -46,10 +57,11 @@ def main() -> int:
         print("interrupted", file=sys.stderr)
         return 130
 
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    folders = [result.save(FOLDER / RUNS[title]) for title, result in done.items()]
+    if output is None:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    folders = [result.save(folder / RUNS[title]) for title, result in done.items()]
     saved = clock()
-    report = FOLDER / "report.html"
+    report = folder / "report.html"
     import_module("flowyard.report").write(folders, report)
     reported = clock()
 

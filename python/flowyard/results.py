@@ -39,7 +39,7 @@ class Progress(Protocol):
     """How far a run is."""
 
     def __getitem__(self, key: str) -> Any:
-        """now_ps, until_ps (or None), flows_done, flows, packet_hops, events."""
+        """now_ps, until_ps (or None), flows_done, flows, packet_hops, events, foreseen_packet_hops, foreseen_end_ps."""
 
 
 class Result(Displayed):
@@ -102,8 +102,14 @@ class Result(Displayed):
             return staging.publish()
 
     def write(self, directory: str | PathLike[str]) -> None:
-        """Writes the files into an existing folder; `save` makes one."""
+        """Writes the files into an existing folder; `save` makes one.
+
+        Raises:
+            UserError: There is no such folder.
+        """
         directory = Path(directory)
+        if not directory.is_dir():
+            raise UserError(f"{directory}: no such folder, into which files are written; save makes one")
         for name in (*TABLES, *OPTIONAL):
             if (table := getattr(self, name)) is not None:
                 table.write(directory / f"{name}.parquet")
@@ -201,10 +207,11 @@ class Checked:
             UserError: It needs more memory than there is, and the system would kill this process.
             EngineError: The simulator has contradicted itself.
         """
-        memory.require(self.outlook().needs["memory_bytes"])
+        needs = self.outlook().needs
+        memory.require(needs["memory_bytes"])
         asked = {"started": _utc(), "command": command, "overrides": dict(self._overrides)}
         with contradictions():
-            outcome = self._native.run(progress)
+            outcome = self._native.run(progress and _foreseeing(progress, needs))
             captures = outcome.captures()
         # How it was asked for stands first: it is no part of the results, which are the same at any time.
         summary = asked | json.loads(outcome.summary)
@@ -228,6 +235,14 @@ class Checked:
         )
 
 
+def _foreseeing(
+    progress: Callable[[Progress], object], needs: Mapping[str, int]
+) -> Callable[[dict[str, Any]], object]:
+    """The progress callback, called with what was foreseen of the run, too."""
+    foreseen = {"foreseen_packet_hops": needs["packet_hops"], "foreseen_end_ps": needs["end_ps"]}
+    return lambda now: progress(now | foreseen)
+
+
 def run(
     scenario: str | PathLike[str] | Model | Mapping[str, Any],
     overrides: Mapping[str, object] | None = None,
@@ -236,6 +251,7 @@ def run(
     controls: Mapping[str, type[CongestionControl]] | None = None,
     queues: Mapping[str, type[Queue]] | None = None,
     balancers: Mapping[str, type[Balancer]] | None = None,
+    set: Mapping[str, object] | None = None,  # noqa: A002
     progress: Callable[[Progress], object] | None = None,
 ) -> Result:
     """Runs a scenario to its end.
@@ -248,6 +264,7 @@ def run(
         controls: Congestion controls in Python, likewise, by `congestion.python.name`.
         queues: Queues in Python, likewise, by `queue.python.name`.
         balancers: Load balancers in Python, likewise, by `balancer.python.name`.
+        set: Fields to change, as `overrides`: `compare` and sweeps call them so.
         progress: Called about five times a second; raising KeyboardInterrupt ends the run early. Without it a run that
             takes longer than a second says how far it is, in a terminal and in a notebook.
 
@@ -259,13 +276,30 @@ def run(
         PrototypeError: A member in Python raised an exception or made no sense; the text names its file and line.
     """
     prototypes = _registered(transports=transports, controls=controls, queues=queues, balancers=balancers)
-    checked = Checked(scenario, overrides, prototypes)
+    checked = Checked(scenario, _both(overrides, set), prototypes)
     if progress is not None:
         return _with(prototypes, checked.run(progress=progress))
     with Display(waiting=True) as display:
         if display.is_seen:
-            progress = display.row(checked.name, checked.outlook().needs["packet_hops"])
+            progress = display.row(checked.name)
         return _with(prototypes, checked.run(progress=progress))
+
+
+def _both(
+    overrides: Mapping[str, object] | None, more: Mapping[str, object] | None
+) -> Mapping[str, object] | None:
+    """The overrides of both arguments.
+
+    Raises:
+        UserError: They are no fields by their path.
+    """
+    for given in (overrides, more):
+        if not isinstance(given, Mapping | None):
+            raise UserError(
+                f'overrides: {given!r}; use values by the path of a field, as in {{"run.seed": 2}}; the results are '
+                "written by result.save(DIR)"
+            )
+    return overrides if more is None else {**(overrides or {}), **more}
 
 
 def _with(prototypes: Sequence[Registered], result: Result) -> Result:
@@ -318,6 +352,7 @@ def check(
     controls: Mapping[str, type[CongestionControl]] | None = None,
     queues: Mapping[str, type[Queue]] | None = None,
     balancers: Mapping[str, type[Balancer]] | None = None,
+    set: Mapping[str, object] | None = None,  # noqa: A002
     whole: bool = False,
 ) -> dict[str, Any]:
     """The scenario with every default filled in.
@@ -329,6 +364,7 @@ def check(
         controls: As in `run`.
         queues: As in `run`.
         balancers: As in `run`.
+        set: As in `run`.
         whole: As run.json will have it: the queue and the balancers, too, that come with the transport if the
             scenario names none, and with each traffic entry its own transport and balancer.
 
@@ -336,7 +372,7 @@ def check(
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
     prototypes = _registered(transports=transports, controls=controls, queues=queues, balancers=balancers)
-    return Resolved(Checked(scenario, overrides, prototypes), whole=whole)
+    return Resolved(Checked(scenario, _both(overrides, set), prototypes), whole=whole)
 
 
 class Outlook(NamedTuple):
@@ -427,9 +463,29 @@ def schema() -> dict[str, Any]:
     return schema
 
 
-def explain() -> dict[str, list[dict[str, str]]]:
-    """The columns of each table: name, unit, kind and meaning."""
-    return _native.explain()
+def explain(name: str | None = None) -> dict[str, list[dict[str, str]]]:
+    """The columns of each table: name, unit, kind and meaning.
+
+    Args:
+        name: Only the columns of this name; default all.
+
+    Raises:
+        UserError: No table has such a column.
+    """
+    tables = _native.explain()
+    if name is None:
+        return tables
+    found = {
+        table: [column for column in columns if column["name"] == name] for table, columns in tables.items()
+    }
+    if not any(found.values()):
+        import difflib
+
+        names = {column["name"] for columns in tables.values() for column in columns}
+        near = difflib.get_close_matches(name, sorted(names), n=3)
+        meant = f"did you mean {' or '.join(near)}" if near else f"there are {', '.join(sorted(names))}"
+        raise UserError(f"no column {name}; {meant}; fields of scenarios: flowyard explain NAME")
+    return {table: columns for table, columns in found.items() if columns}
 
 
 def source(scenario: str | PathLike[str] | Model | Mapping[str, Any]) -> tuple[str, str, Path]:

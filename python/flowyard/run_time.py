@@ -45,9 +45,10 @@ class Speed(NamedTuple):
 
 
 def trial(checked: Checked) -> Result:
-    """The first moment of a run, or the whole of a short one; its `wall_s` leaves out the set-up and the tables.
+    """The first moment of a run, or the whole of a short one.
 
-    A run of many flows is set up for longer than a trial lasts, which says nothing about its speed.
+    Its counters `packet_hops` and `wall_s` are of the time from its first news on: the set-up before it, which takes
+    longer than a trial for a large network or for many flows, and the tables after it say nothing about its speed.
 
     Raises:
         KeyboardInterrupt: After a signal; a run takes it for its own end, as it does what gives the trial up.
@@ -55,27 +56,37 @@ def trial(checked: Checked) -> Result:
     # Draws the flows.
     checked.outlook()
     begun = time.monotonic()
-    given_up = None
+    first: tuple[float, int] | None = None
+    watched: tuple[float, int] | None = None
 
-    def give_up(_: object) -> None:
-        nonlocal given_up
-        now = time.monotonic()
-        if deferred.raised or now - begun >= TRIAL_S:
-            given_up = now
+    def give_up(progress: Any) -> None:
+        nonlocal first, watched
+        if deferred.raised:
+            raise KeyboardInterrupt
+        now, hops = time.monotonic(), progress["packet_hops"]
+        first = first or (now, hops)
+        if now - first[0] >= TRIAL_S:
+            watched = now - first[0], hops - first[1]
             raise KeyboardInterrupt
 
     with Deferred() as deferred:
         result = checked.run(progress=give_up)
     if deferred.raised:
         raise KeyboardInterrupt
-    result.summary["counters"]["wall_s"] = (given_up or time.monotonic()) - begun
+    counters = result.summary["counters"]
+    # Of a run that ended by itself all is known.
+    counters["wall_s"], counters["packet_hops"] = watched or (
+        time.monotonic() - begun,
+        counters["packet_hops"],
+    )
     return result
 
 
 def speed_of(result: Result) -> Speed | None:
     """How fast a trial was; None if it did nothing in its time."""
     hops, seconds = result.summary["counters"]["packet_hops"], result.summary["counters"]["wall_s"]
-    return Speed(hops, seconds, f"its first {seconds:.1f} s here") if hops and seconds > 0 else None
+    source = f"its first {seconds:.1f} s here" if seconds >= 0.05 else "a short trial here"
+    return Speed(hops, seconds, source) if hops and seconds > 0 else None
 
 
 def speed(checked: Checked, needs: dict[str, int], *, is_least: bool = False) -> Speed | None:
@@ -96,7 +107,9 @@ def said(needs: dict[str, int], found: Speed | None, *, is_least: bool = False) 
     if found is None:
         if needs["packet_hops"] < SHORT_HOPS and not is_least:
             return "a second at most, since it is small; not measured"
-        return "a time that nothing is known of: it was not begun, for its memory"
+        if not may_begin(needs):
+            return f"time unknown: not begun for an estimate, since it needs {room(needs['memory_bytes'])} of memory"
+        return "time unknown: no packet was sent in its first moments here"
     seconds = needs["packet_hops"] / found.hops_per_s
     about = "at least" if is_least else "about"
     rate = f"{digits(found.hops_per_s / 1e6)} M packet-hops/s, as in {found.source}"
@@ -109,8 +122,8 @@ def as_json(needs: dict[str, int], found: Speed | None) -> dict[str, Any]:
     return {**needs, "packet_hops_per_s": rate, "seconds": needs["packet_hops"] / rate if rate else None}
 
 
-def measuring(window: dict[str, Any]) -> str:
-    """The flows and the span of time that results will be of."""
+def measuring(window: dict[str, Any], end_ps: int) -> str:
+    """The flows and the span of time that results will be of; `end_ps` is the end of the run, as far as it is known."""
     flows = f"{window['flows']:,} flows"
     if window["rule"] == "all":
         why = f", because {window['why_all']}" if window["why_all"] else ""
@@ -118,6 +131,11 @@ def measuring(window: dict[str, Any]) -> str:
     if window["until_ps"] is None:
         return f"{flows}, from {duration(window['from_ps'])} to the end of the run"
     start, end = durations(window["from_ps"], window["until_ps"])
+    if end_ps < window["until_ps"]:
+        return (
+            f"the run ends at {duration(end_ps)} (run.until), before its window of {flows} from {start} to {end} does: "
+            "fewer flows are measured"
+        )
     how = 'by run.measure = "auto"' if window["rule"] == "chosen" else "by run.measure"
     return (
         f"{flows}, from {start} to {end} ({how}); arrivals continue until the last of them "

@@ -139,6 +139,14 @@ class Table(Displayed):
         # Before version 3 pandas did not read Arrow itself; since then it does so by pyarrow.
         return frame.from_arrow(self) if hasattr(frame, "from_arrow") else arrow.table(self).to_pandas()
 
+    def __getattr__(self, name: str) -> Any:
+        # Methods of libraries of tables; what begins with "_" is asked for by these libraries.
+        hint = "" if name.startswith("_") else f"; take it as a table of a library: .to_polars().{name}"
+        raise AttributeError(f"a Table has no {name}{hint}", name=name, obj=self)
+
+    def __getitem__(self, name: object) -> Any:
+        raise TypeError(f"a Table has no items; take it as a table of a library: .to_polars()[{name!r}]")
+
     @property
     def columns(self) -> list[str]:
         """The names of the columns, in their order."""

@@ -55,6 +55,11 @@ def count(number: int | None) -> str:
     return NONE if number is None else f"{number:,}"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 run", "2,000 runs"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def mean_count(value: float | None) -> str:
     """A mean of counts: with all its digits if it is whole."""
     return NONE if value is None else f"{value:,.0f}" if value == int(value) else digits(value)

@@ -111,6 +111,11 @@ def test_an_empty_folder_is_filled(flowyard, small, tmp_path):
         (["run", "small.toml", "--set", "run.sead=3"], "run.sead"),
         (["check", "broken.toml"], "broken.toml"),
         (["explain", "fct"], "no column fct; did you mean fct_ps"),
+        (["explain", "FCT"], "no column FCT; did you mean fct_ps"),
+        (
+            ["explain", "jain"],
+            "no column jain; flowyard explain, without a name, lists all; docs/metrics.md defines",
+        ),
         (["explain", "transport.ndp.inital_window"], "did you mean transport.ndp.initial_window"),
         (["report", "nowhere"], "nowhere: no such folder"),
         (["report", "."], ".: not the folder of a run, run.json is missing"),

@@ -146,6 +146,51 @@ def test_run_into_a_folder_by_the_long_option(small):
     assert fy.open_run("there").status == "complete"
 
 
+def refusal(capsys, words):
+    """The last line of the message on options that are not there."""
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [
+        ("demo d1", "-o DIR is the folder"),
+        ("compare ndp dctcp dcqcn", "flowyard run SCENARIO --compare A,B,C"),
+        ("run web-search-ndp --transport dctcp", """write --set 'transport={tcp={congestion="dctcp"}}'"""),
+        ("run web-search-ndp --transport=homa", "write --set transport=homa; --compare"),
+        ("run web-search-ndp --transport nonsense", "write --set transport=NAME; --compare"),
+        ("run web-search-ndp --dry-run", "flowyard check SCENARIO estimates its time"),
+        ("sweep b.toml --load 0.2,0.4", '[[axes]] with set."traffic.NAME.arrivals.poisson.load" = [0.2, 0.4]'),
+        ("sweep b.toml --replicas 3", "write replicas = N into it"),
+        ("sweep b.toml --transport ndp,tcp", 'set.transport = ["ndp", "tcp"]'),
+        ("show a --xlsx", "write -o FILE.xlsx"),
+        ("show a b", "runs on one page: flowyard report DIR DIR"),
+        ("show --csv .", "write flowyard show . --csv"),
+        ("why a --flow 5", "without an option, as in flowyard why RUN 5"),
+        ("why a host3", "'host3' is no number of a flow; use the column id of flows.parquet"),
+        ("paper run NDP-T1 --quick", "write --scale quick, the default"),
+        ("paper run NDP-T1 --full", "write --scale full"),
+    ],
+)  # fmt: skip
+def test_an_option_or_a_word_that_is_not_there_names_the_words_that_work(capsys, words, instead):
+    assert instead in refusal(capsys, words.split())
+
+
+def test_the_transport_of_a_hint_is_one_that_runs(capsys, small):
+    assert "congestion" in refusal(capsys, ["run", str(small), "--transport", "dctcp"])
+    assert main(["run", str(small), "--set", 'transport={tcp={congestion="dctcp"}}', "-o", "there"]) == 0
+
+
+def test_a_demo_in_a_folder_of_its_own_leaves_what_is_there(capsys):
+    Path("mine").mkdir()
+    Path("mine/thesis.tex").write_text("years of work")
+    assert main(["demo", "-o", "mine"]) == 2
+    assert "mine: is not empty; choose another folder with -o" in capsys.readouterr().err
+
+
 def verbs(of, *path):
     """Each parser below the top, with the words that lead to it."""
     for action in of._actions:

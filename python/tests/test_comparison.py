@@ -4,6 +4,7 @@ import json
 import re
 import statistics
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pages
@@ -55,6 +56,88 @@ def scenarios(*args, **kwargs):
     """The scenarios of a comparison by their labels, and its notes."""
     made: Any = comparison(*args, **kwargs)
     return {task.label.partition(" = ")[2]: json.loads(task.scenario) for task in made.tasks()}, made.notes
+
+
+def test_a_scenario_without_a_transport_has_those_of_the_comparison(here):
+    del (own := json.loads((here / "few.json").read_text()))["transport"]
+    made, _ = scenarios(own, {"transport": ["dctcp", "homa"]})
+    assert {label: list(each["transport"]) for label, each in made.items()} == {
+        "dctcp": ["tcp"],
+        "homa": ["homa"],
+    }
+    # Any other mistake is said, and only that.
+    own["traffic"][0]["flows"] = 0
+    with pytest.raises(fy.ScenarioError) as refused:
+        scenarios(own, {"transport": ["dctcp", "homa"]})
+    assert [problem["path"] for problem in refused.value.problems] == ["traffic.few.flows"]
+
+
+def test_transports_at_several_loads_carried_the_same_flows_at_each(here, capsys):
+    command = [
+        "run",
+        "few.json",
+        "--compare",
+        "ndp,dctcp",
+        "--compare",
+        "traffic.few.arrivals.poisson.load=0.2,0.4",
+    ]
+    assert cli.main([*command, "-o", "four"]) == 0
+    digests = [
+        fy.open_run(f"four/runs/{run['key']}").summary["traffic_digest"]
+        for run in run_files.plan(Path("four"))["runs"]
+    ]
+    assert digests[0] == digests[2] != digests[1] == digests[3]
+    said = (
+        "the same flows were carried by ndp, load 0.2 with dctcp, load 0.2; ndp, load 0.4 with dctcp, load 0.4. "
+        "Across these groups the flows differ (traffic_digest): compare distributions there"
+    )
+    assert said in capsys.readouterr().out
+    assert said[4:] in unescape((here / "four/report.html").read_text())
+
+
+def test_no_two_of_other_seeds_carried_the_same_flows(here, capsys):
+    assert cli.main(["run", "few.json", "--compare", "run.seed=1,2", "-o", "two"]) == 0
+    assert "the runs did not carry the same flows (their traffic digests differ)" in capsys.readouterr().out
+
+
+def flows_of(folder):
+    """The number of flows that each run of a comparison was to measure."""
+    runs = [fy.open_run(f"{folder}/runs/{run['key']}") for run in run_files.plan(Path(folder))["runs"]]
+    return [run.summary["scenario"]["traffic"][0]["flows"] for run in runs]
+
+
+def test_another_comparison_takes_a_folder_if_it_is_asked_to(here, capsys):
+    command = ["run", "few.json", "--compare", "ndp,tcp", "-o", "both"]
+    assert cli.main(command) == 0
+    other = [*command, "--set", "traffic.few.flows=20"]
+    assert cli.main(other) == 2
+    assert "with --update" in capsys.readouterr().err
+    assert cli.main([*other, "--update"]) == 0
+    assert flows_of("both") == [20, 20]
+    fy.compare("few.json", ["ndp", "tcp"], "both", update=True)
+    assert flows_of("both") == [50, 50]
+    # A single run has a folder of its own.
+    assert cli.main(["run", "few.json", "--update"]) == 2
+    assert "with --compare or --replicas" in capsys.readouterr().err
+
+
+def test_a_single_run_is_in_the_singular(here, capsys):
+    plan = comparison("few.json", {"transport": ["ndp", "tcp"]}).plan
+    fy.sweep(plan, "both", shard=(1, 2))
+    side_by_side.tell(fy.Sweep("both"), Outcomes(), None, as_json=False)
+    assert "few: 1 run\n" in capsys.readouterr().out
+
+
+def test_a_queue_among_transports_is_named_as_one(here):
+    (here / "q.py").write_text(
+        "from flowyard.prototypes import Queue\n\nclass RandDrop(Queue):\n    def enqueue(self, port, packet):\n"
+        "        pass\n\n    def dequeue(self, port):\n        return None\n"
+    )
+    with pytest.raises(UserError) as refused:
+        comparison("few.json", {"transport": ["ndp", "RandDrop"]}, python={"prototypes": ["q.py"]})
+    assert "'RandDrop' is a queue of yours, no transport; name the field: --compare queue=A,RandDrop" in str(
+        refused.value
+    )
 
 
 def kind(value):
@@ -248,7 +331,7 @@ class TestCommand:
 
     def test_different_flows_are_said(self, here, capsys):
         assert cli.main(["run", "few.json", "--compare", "run.seed=1,2"]) == 0
-        assert "traffic_digest differs" in capsys.readouterr().out
+        assert "their traffic digests differ" in capsys.readouterr().out
 
     def test_a_run_that_does_not_end_decides_the_exit_code(self, here):
         assert cli.main(["run", "few.json", "--compare", "ndp,tcp", "--set", "run.until=1us"]) == 4

@@ -135,19 +135,42 @@ def test_the_speed_of_a_trial_is_that_of_the_simulation(monkeypatch):
             now[0] += 60
 
         def run(self, *, progress):
-            for _ in range(3):
+            # The network is set up for half a minute, in which a few packets go.
+            now[0] += 30
+            for i in range(1, 4):
                 now[0] += 0.25
                 try:
-                    progress(None)
+                    progress({"packet_hops": 1000 * i})
                 except KeyboardInterrupt:
                     break
             now[0] += 60
-            return fy.Result(no_table, no_table, {"counters": {"packet_hops": 1000, "wall_s": 120.5}})
+            return fy.Result(no_table, no_table, {"counters": {"packet_hops": 3001, "wall_s": 150.75}})
 
     slow: Any = Slow()
     found = run_time.speed_of(run_time.trial(slow))
     assert found
-    assert (found.hops, found.seconds) == (1000, 0.5)
+    # From the first news on.
+    assert (found.hops, found.seconds) == (2000, 0.5)
+
+
+def test_an_end_before_that_of_the_window_is_named():
+    needs, _, _, _, window = Checked("web-search-ndp", {"run.until": "1ms"}).outlook()
+    said = run_time.measuring(window, needs["end_ps"]).replace("\N{NO-BREAK SPACE}", " ")
+    assert said.startswith(
+        "the run ends at 1.00 ms (run.until), before its window of 2,000 flows from 500 µs to 53"
+    )
+    needs, _, _, _, window = Checked("web-search-ndp").outlook()
+    assert "arrivals continue until the last of them" in run_time.measuring(window, needs["end_ps"])
+
+
+def test_a_time_that_is_not_known_has_its_reason():
+    small = {"packet_hops": 10**9, "memory_bytes": 10**6}
+    assert run_time.said(small, None) == "time unknown: no packet was sent in its first moments here"
+    large = small | {"memory_bytes": 2**31}
+    assert (
+        run_time.said(large, None)
+        == "time unknown: not begun for an estimate, since it needs 2.0 GiB of memory"
+    )
 
 
 @pytest.mark.parametrize(("senders", "is_least"), [(8000, True), (2, False)])

@@ -57,6 +57,7 @@ def test_help_and_checking_import_little(small):
         "folders",
         *(f"folders.{name}" for name in ("owned", "reading", "run_files")),
         "text",
+        "terminal.pace",
         "terminal.progress",
         "terminal.folding",
         "commands.written",

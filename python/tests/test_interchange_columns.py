@@ -114,6 +114,23 @@ def test_flows_with_an_unknown_unit_of_sizes_are_no_cables(read, unit):
     assert columns.kind_of(["src", "dst", "rate", "delay"]) == columns.CABLES
 
 
+@pytest.mark.parametrize(("name", "size"), [("KB", 1500), ("kB", 1500), ("MB", 1_500_000), ("KiB", 1536)])
+def test_a_unit_alone_is_a_column_of_sizes(read, name, size):
+    table = {"flows.csv": f"t_ms,src,dst,{name}\n2,0,1,1.5\n"}
+    assert flows(read(table, topology="single-switch")) == [(0, 1, size, 2 * 10**9)]
+
+
+@pytest.mark.parametrize("name", ["bits", "Kb", "Mbit", "amount", "payload"])
+def test_flows_without_a_column_of_sizes_are_no_cables(read, name):
+    with pytest.raises(
+        UserError, match=f'line 1: has no column of sizes, but "{name}"; .* as in size_kb; name the'
+    ):
+        read({"flows.csv": f"timestamp,src,dst,{name}\n0,0,1,3\n"}, topology="single-switch")
+    # Where a rate is known these are cables, whatever else there is of them.
+    assert columns.kind_of(["time", "src", "dst", "rate", name]) in (columns.CABLES, columns.FLOWS)
+    assert columns.kind_of(["time", "src", "dst", "rate", "owner"]) == columns.CABLES
+
+
 @pytest.mark.parametrize("name", ["h1", "10.0.0.1", "fd00::1", "3com"])
 def test_names_and_addresses_need_their_network(read, name):
     with pytest.raises(
@@ -193,7 +210,14 @@ def test_tables_go_by_the_names_of_their_columns(read, text):
         ("src,dst,size,start\n0,1,3000,5\n", 'line 2: start is "5", without a unit: name the unit'),
         ("src,dst,size,start_us\n0,1,0.5,5\n", 'line 2: size is "0.5"; must be a whole number of bytes'),
         ("src,dst,size,start_us\n0,1,0,5\n", "line 2: size is .* 1 to"),
-        ("src,dst,size,start_us\n0,1\n", "line 2: has 2 columns; there are 4: src, dst, size, start_us"),
+        (
+            "src,dst,size,start_us\n0,1\n",
+            "line 2: .* has 2 columns .*; there are 4: src, dst, size, start_us",
+        ),
+        (
+            "src,dst,size,start_us\n0,1,7,\n",
+            'line 2: has no value in its column "start_us": has 3 columns that are',
+        ),
         ("src,dst,size,start_us\n0,1,10,5,6\n", "line 2: has 5 columns"),
         ("src,dst,size,start_us\n0,0,10,5\n", "line 2: src and dst are the same host"),
         ("src,dst,size,start_us\n0,2,10,5\n", "line 2: dst is 2, which is not a host"),
@@ -270,7 +294,24 @@ def test_bytes_a_second_are_no_bits(word):
         ),
         ("name: tiny\ntopology:\n  nodes:\n    h1: { kind: linux }\n", "is YAML.*from_networkx"),
         ('{"directed": false, "nodes": [{"id": 0}], "links": []}', "is a graph in JSON.*node_link_graph"),
+        (
+            json.dumps({"directed": False, "graph": {}, "edges": [{"source": 0, "target": 1}]}),
+            "is a graph in JSON",
+        ),
+        (
+            '{"PORT": {"Ethernet0": {"speed": "100000",\n "lanes": "1,2"}}}',
+            "of JSON no format is read; write cables",
+        ),
         ("graph {\n a -- b\n}\n", "is a DOT graph"),
+        (
+            "topology:\n  nodes:\n    h1: {kind: linux}\n    l1: {kind: sonic-vs}\n  links:\n"
+            "    - endpoints: [h1:e1, l1:e1]\n",
+            'kinds of containerlab are operating systems, also of hosts: node "h1" does not say',
+        ),
+        (
+            "h1 s1\nh2 s1\n",
+            r"pairs of names may be cables: --columns a,b with --rate 10Gbps .* or --hosts leaves",
+        ),
         ("[General]\nnetwork = Tiny\n", "is an omnetpp.ini"),
         ("package x;\nnetwork Tiny extends Base {\n", "is a NED file"),
         ("0b000001 0b000101 10000 100 20000 2000000000 9164 8256\n", "has results.*flowyard compare"),

@@ -15,6 +15,7 @@ from flowyard import analysis
 from flowyard.analysis import within_run
 from flowyard.analysis.completion import PERCENTILES
 from flowyard.analysis.within_run import Interval, Intervals, intervals
+from flowyard.report.run import summary
 from flowyard.report.run.summary import legend, sizes_table, summary_table
 from flowyard_papers.validation import _port as port
 
@@ -279,7 +280,21 @@ def test_a_run_s_summary_has_them_beside_each_mean_and_percentile(flows, interva
     mean = own["slowdown"].mean()
     assert isinstance(mean, float)
     assert lines["slowdown mean"] == f"{mean:.4g}{ends}"
-    assert legend(result).startswith("[low, high]: 95 % interval" if interval else "no 95 % intervals")
+    few = "no 95 % intervals: fewer than 40 flows are complete"
+    assert legend(result).startswith("[low, high]: 95 % interval" if interval else few)
+
+
+def test_many_flows_without_an_interval_have_another_reason_than_their_number():
+    # Twice as much arrives as the port transmits: the delays of 1,000 flows have a trend.
+    result = run_of_packets(port.MD1, 2.0, 1000, 0)
+    assert intervals(
+        pl.DataFrame(result.flows).filter("measured").sort("start_ps")["slowdown"], SHARES
+    ).mean == (None, None)
+    assert summary.FEWEST == within_run.FEWEST
+    said = (
+        "no 95 % intervals: flows start at fewer than 40 instants, or slow flows follow slow flows for long"
+    )
+    assert legend(result).startswith(said)
 
 
 def test_a_group_without_any_has_no_line_of_them():

@@ -168,8 +168,8 @@ def until_shown(long, monkeypatch):
     """Runs a long scenario until its progress has been shown once, however fast the machine is."""
     row = progress.Display.row
 
-    def row_that_ends(display, name, packet_hops=0):
-        advance = row(display, name, packet_hops)
+    def row_that_ends(display, name):
+        advance = row(display, name)
 
         def advance_and_end(now):
             advance(now)

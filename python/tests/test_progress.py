@@ -5,7 +5,9 @@ import threading
 
 import pytest
 
-from flowyard.terminal.progress import Display, Overall, describe, fraction
+from flowyard import results
+from flowyard.terminal.pace import Pace
+from flowyard.terminal.progress import Display, Overall, describe
 
 
 class Terminal(io.StringIO):
@@ -33,29 +35,97 @@ def state(**changes):
     return at | changes
 
 
-def test_the_nearer_end_counts():
-    assert fraction(state()) == 0.25
-    assert fraction(state(until_ps=10**10)) == 0.5
-    assert fraction(state(flows=0)) == 0.0
-    assert fraction(state(until_ps=10**9)) == 1.0
+def pace(*noted):
+    """The pace of a run after (seconds, progress) several times."""
+    found = Pace()
+    for seconds, progress in noted:
+        found.note(progress, seconds)
+    return found
 
 
-def test_where_flows_end_together_foreseen_packet_hops_count():
-    early = state(flows_done=0)
-    assert fraction(early, 8_000_000) == 0.5
-    assert "2 s left" in describe(early, seconds=2, packet_hops=8_000_000)
-    assert fraction(state(flows_done=60), 8_000_000) == 0.6
-    # A forecast that was too low does not end the run.
-    assert fraction(early, 3_000_000) == 0.95
-    # What time is left is not known then, unless flows or the end of the run tell it.
-    assert "time left unknown" in describe(early, seconds=2, packet_hops=3_000_000)
-    assert "6 s left" in describe(state(), seconds=2, packet_hops=3_000_000)
+def test_without_a_forecast_flows_count_and_the_end_of_the_run():
+    assert pace((2, state())).share == 0.25
+    assert pace((2, state())).left == 6
+    assert pace((2, state(until_ps=10**10))).share == 0.5
+    assert pace((2, state(until_ps=10**10))).left == 2
+    assert pace((2, state(flows=0))).share == 0.0
+    assert pace((2, state(flows_done=0))).left is None
+    assert pace((2, state(until_ps=10**9))).share == 1.0
+
+
+def test_of_two_forecasts_the_one_that_is_further_behind_counts():
+    # Half of the packet-hops and a fifth of the time, in 2 s; flows that end together say nothing.
+    found = pace((2, state(flows_done=0, foreseen_packet_hops=8_000_000, foreseen_end_ps=25 * 10**9)))
+    assert (found.share, found.left) == (0.2, 8)
+    found = pace((2, state(flows_done=0, foreseen_packet_hops=40_000_000, foreseen_end_ps=10 * 10**9)))
+    assert (found.share, found.left) == (0.1, 18)
+    # Most flows are short and over: the elephants are not.
+    assert pace((2, state(flows_done=99, foreseen_packet_hops=8_000_000))).share == 0.5
+
+
+def test_a_forecast_that_was_too_low_ends_no_run():
+    # Retransmissions: the time is left to count.
+    found = pace((2, state(foreseen_packet_hops=3_000_000, foreseen_end_ps=25 * 10**9)))
+    assert (found.share, found.left, found.is_beyond) == (0.2, 8, False)
+    # Nothing but flows is left, and where they stand still nothing is known.
+    late = state(foreseen_packet_hops=3_000_000, foreseen_end_ps=10**9)
+    found = pace((2, late))
+    assert (found.share, found.left, found.is_beyond) == (0.95, 6, True)
+    assert pace((2, late), (4, late)).left is None
+
+
+def test_a_run_that_becomes_slower_has_the_speed_of_its_second_half():
+    def at(hops):
+        return state(packet_hops=hops, foreseen_packet_hops=10_000_000)
+
+    # 4 M in the first 10 s and 1 M in the next: 5 M take 50 s, not 20.
+    assert pace(
+        *((second, at(400_000 * second)) for second in range(1, 11)), (20, at(5_000_000))
+    ).left == pytest.approx(50)
+    # Thousands of notes are as good as a few.
+    assert pace(*((n / 10, at(1000 * n)) for n in range(1, 5001))).left == pytest.approx(500)
+    assert len(pace(*((n / 10, at(1000 * n)) for n in range(1, 5001)))._notes) <= 400
+
+
+def test_a_run_tells_its_forecast(small):
+    noted = []
+
+    def first(progress):
+        noted.append(progress)
+        raise KeyboardInterrupt
+
+    run = results.Checked(small, {"traffic.few.sizes.fixed": "1GB"})
+    assert run.run(progress=first).status == "interrupted"
+    needs = run.outlook().needs
+    (progress,) = noted
+    assert progress["foreseen_packet_hops"] == needs["packet_hops"]
+    assert progress["foreseen_end_ps"] == needs["end_ps"]
+    # NDP in an idle network keeps to both: what is done of the one is done of the other.
+    done = progress["packet_hops"] / needs["packet_hops"]
+    assert progress["now_ps"] / needs["end_ps"] == pytest.approx(done, rel=0.25)
 
 
 def test_a_line_says_time_flows_speed_and_time_left():
     text = "6 s left, 5.000 ms simulated, 25 of 100 flows, 2.00 M packet-hops/s"
-    assert describe(state(), seconds=2) == text
-    assert "time left unknown" in describe(state(flows_done=0), seconds=2)
+    assert describe(state(), 2, 6.0) == text
+    assert "time left unknown" in describe(state(), 2, None)
+
+
+def test_many_runs_take_as_long_as_the_slowest_of_them(clock):
+    stream = io.StringIO()
+    with Overall("load", 3, stream) as overall:
+        finish(overall, 2)
+        with overall.run() as advance:
+            for second in range(1, 6):
+                clock[0] = float(second)
+                advance(state(packet_hops=second * 10_000, foreseen_packet_hops=1_000_000))
+            clock[0] = 10.0
+            advance(state(packet_hops=2_000_000, foreseen_packet_hops=1_000_000, flows_done=0))
+    # By the two runs that took no time it were 2 s; and beyond a forecast nothing is known.
+    assert stream.getvalue().splitlines()[:2] == [
+        "load: 2 of 3 runs, 95 s left",
+        "load: 2 of 3 runs, time left unknown",
+    ]
 
 
 def test_without_a_terminal_there_is_a_plain_line_now_and_then(clock):
@@ -64,9 +134,9 @@ def test_without_a_terminal_there_is_a_plain_line_now_and_then(clock):
         show = display.row("ndp")
         for second in range(12):
             clock[0] = float(second)
-            show(state())
+            show(state(flows_done=5 * second))
     lines = stream.getvalue().splitlines()
-    assert [line.split(",")[0] for line in lines] == ["ndp: 15 s left", "ndp: 30 s left"]
+    assert [line.split(",")[0] for line in lines] == ["ndp: 15 s left", "ndp: 10 s left"]
     assert all(", 5.000 ms simulated, " in line for line in lines)
 
 

@@ -26,6 +26,33 @@ EXAMPLES = Path(fy.__file__).parent / "prototypes" / "examples"
 CONTROL = "transport.tcp.congestion"
 
 
+def test_a_method_with_other_arguments_is_refused_before_the_run():
+    class Mine(Balancer):
+        def choose(self, switch: Any, packet: Any, ports: Any) -> int:  # type: ignore[override]
+            return 0
+
+    class Late(CongestionControl):
+        def on_ack(self, window: Any) -> None:  # type: ignore[override]
+            pass
+
+    said = r"test_prototypes\.py, line \d+: Mine\.choose\(self, switch, packet, ports\): .* def choose\(self, hop\)"
+    with pytest.raises(fy.errors.UserError, match=said):
+        fy.check(small(), balancers={"mine": Mine})
+    with pytest.raises(fy.errors.UserError, match=r"write def on_ack\(self, window, ack\)"):
+        fy.check(small(), controls={"late": Late})
+
+    class Each(Balancer):
+        def choose(self, *words: Any, **more: Any) -> int:
+            return 0
+
+    class Named(Balancer):
+        def choose(self, packet: Any, verbose: bool = False) -> int:
+            return 0
+
+    # Arguments of other names, and further ones with defaults, can be called so.
+    fy.check(small(), balancers={"any": Each, "named": Named})
+
+
 def small(**transport: Any) -> dict[str, Any]:
     """Two senders that share a port of 1 Gbit/s."""
     return {

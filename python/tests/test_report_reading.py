@@ -7,7 +7,7 @@ import pytest
 
 import flowyard as fy
 from flowyard.report import javascript
-from flowyard.report.run import labelled
+from flowyard.report.run import labelled, story
 from flowyard.report.run import page as run_page
 from flowyard.report.run.story import of_runs
 from flowyard.report.sweep import page as sweep_page
@@ -75,6 +75,22 @@ def test_runs_share_the_sentences_that_are_the_same(two):
     assert (
         "Transport ndp, queue ndp, load balancing per-packet; or transport newreno, queue drop-tail" in said
     )
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (("at a load of 0.2, matrix x", "at a load of 0.4, matrix x"), "at a load of 0.2 or 0.4, matrix x"),
+        (("seeds of 1", "seeds of 2", "seeds of 3"), "seeds of 1, 2 or 3"),
+        # Two values of which only pairs occur, and words that begin differently, are not put together.
+        (("load 1, size 2, x", "load 2, size 1, x"), "load 1, size 2, x; or load 2, size 1, x"),
+        (("ndp, queue a", "tcp, queue a"), "ndp, queue a; or tcp, queue a"),
+        (("a b", "a b c"), "a b; or a b c"),
+    ],
+)
+def test_sentences_that_differ_in_one_value_are_one(found, said):
+    words = iter(found)
+    assert story._one(found, lambda _: next(words)) == said
 
 
 def test_a_sweep_says_its_axes_and_its_first_run(tmp_path):

@@ -12,7 +12,8 @@ from test_report import page, visible, write_run
 import flowyard as fy
 from flowyard import cli
 from flowyard.report import reasons
-from flowyard.report.run import absent, labelled, tables
+from flowyard.report.run import absent, labelled, story, tables
+from flowyard.run_data import Run
 
 
 @pytest.fixture
@@ -75,6 +76,36 @@ def test_a_flow_that_did_not_start_needs_the_wait_too(made):
     run = made(flows=flow, status="limit", until="1ms", end_ps=10**9)
     assert reasons.missing_time_ps(run) == (2 * 10**9 + 10**6, None)
     assert "before its first flow would start" in str(reasons.no_fct(run))
+
+
+def test_a_run_that_ends_within_its_warm_up_says_so(tmp_path):
+    scenario = {
+        "topology": {"single-switch": {"hosts": 4}},
+        "transport": "ndp",
+        "traffic": [
+            {
+                "name": "web",
+                "arrivals": {"poisson": {"load": 0.5}},
+                "matrix": "uniform",
+                "sizes": {"fixed": "10KB"},
+                "flows": 20,
+            }
+        ],
+        "run": {"measure": {"from": "1s"}},
+    }
+
+    def give_up(_):
+        raise KeyboardInterrupt
+
+    found = Run.of(fy.run(scenario, progress=give_up))
+    assert 0 < found.end_ps < 10**12
+    started = int((found.flows["start_ps"] < found.end_ps).sum())
+    said = str(reasons.no_fct(found)).replace("\N{NO-BREAK SPACE}", " ")
+    assert re.match(
+        rf"The run ended at [\d.]+ ms, within its warm-up: {started:,} flows had started by then, and", said
+    )
+    assert "the first measured flow would start at 1" in said
+    assert "measured: no flow, since the run ended within its warm-up" in story.of_runs([found])
 
 
 def test_the_bound_is_one(tmp_path):

@@ -1,17 +1,19 @@
 """Results: tables for any Arrow consumer, a summary, and a folder that gives both back."""
 
+import copy
 import json
 import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import polars as pl
 import pytest
 
 import flowyard as fy
 from flowyard import results
-from flowyard.analysis import by_size, measured
+from flowyard.analysis import by_size, flow_goodput, jain, measured
 from flowyard.errors import UserError
 from flowyard.run_data import Run
 from flowyard.table import read_frame
@@ -251,3 +253,53 @@ def test_threads_that_read_tables_leave_stderr_where_it_was(result, tmp_path, ca
         assert os.path.samestat(os.fstat(2), before)
     os.write(2, b"still here")
     assert capfd.readouterr().err == "still here"
+
+
+def mistake(call, *words):
+    """The message on a mistake, which is none of Python's own."""
+    with pytest.raises((UserError, AttributeError, TypeError)) as refused:
+        call()
+    assert all(word in str(refused.value) for word in words), str(refused.value)
+
+
+def test_fields_are_set_under_the_name_that_comparisons_have(small):
+    run = fy.run(small, {"run.seed": 3}, set={"traffic.few.flows": 2})
+    assert (run.summary["seed"], len(run.flows)) == (3, 2)
+    assert fy.check(small, set={"run.seed": 5})["run"]["seed"] == 5
+
+
+def test_what_is_no_argument_is_named_with_the_one_that_is(small, result, tmp_path):
+    wrong: Any = fy
+    mistake(
+        lambda: wrong.run(small, "outdir"), "overrides: 'outdir'; use values by the path", "result.save(DIR)"
+    )
+    mistake(lambda: wrong.check(small, set=["a"]), "overrides: ['a']")
+    mistake(lambda: fy.run(small.read_text()), "a text of several lines, and no file", "tomllib.loads(text)")
+    mistake(lambda: fy.run("-"), "standard input is not read")
+    mistake(lambda: result.write(tmp_path / "x"), "x: no such folder", "save makes one")
+    mistake(lambda: wrong.Axis("load", [0.2, 0.4]), "axis load: [0.2, 0.4]; use lists of values by the path")
+    mistake(lambda: wrong.Plan(small, {"load": [0.2]}), "axes: {'load': [0.2]}; use a list, as in [fy.Axis(")
+    mistake(lambda: wrong.Plan(small, ["load"]), "axes: ['load']; use a list")
+    mistake(
+        lambda: fy.compare(small, "ndp", tmp_path / "c"), "compare transport: 'ndp' is one value; use a list"
+    )
+    mistake(lambda: jain(result.flows), "takes a column of polars, and not a Table", "flow_goodput(measured(")
+    assert jain(flow_goodput(measured(result.flows))) == pytest.approx(1.0, abs=0.2)
+    assert list(tmp_path.iterdir()) == [tmp_path / "small.toml"]
+
+
+def test_a_table_names_the_way_to_a_table_of_a_library(result):
+    mistake(lambda: result.flows.head(), "a Table has no head; take it", ".to_polars().head")
+    mistake(lambda: result.flows["fct_ps"], "a Table has no items", ".to_polars()['fct_ps']")
+    mistake(lambda: list(result.flows), "a Table has no items")
+    # What libraries ask for is only not there.
+    assert not hasattr(result.flows, "__dataframe__")
+    assert copy.copy(result.flows).columns == result.flows.columns
+
+
+def test_a_column_is_explained_by_its_name():
+    assert fy.explain("slowdown") == {
+        "flows": [column for column in fy.explain()["flows"] if column["name"] == "slowdown"]
+    }
+    assert set(fy.explain("time_ps")) >= {"samples", "events"}
+    mistake(lambda: fy.explain("slowdwn"), "no column slowdwn; did you mean slowdown")

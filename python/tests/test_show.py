@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 import zipfile
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,6 +14,7 @@ from bad_runs import damaged
 import flowyard as fy
 from flowyard import cli, sweeps, text
 from flowyard.analysis import by_size, overall
+from flowyard.report import spreadsheet
 
 
 @pytest.fixture
@@ -76,7 +78,7 @@ def test_a_folder_s_runs_have_a_line_each_with_what_differs(here, capsys):
 
     lines, runs = listed(capsys, "runs")
     assert list(runs) == ["0", "1", "2", "more", "other", "swept"]
-    assert runs["more"]["remark"] == "a folder of 1 runs; flowyard show runs/more"
+    assert runs["more"]["remark"] == "a folder of 1 run; flowyard show runs/more"
     assert lines.keys() - runs.keys() == {"runs", "run", next(key for key in lines if key.startswith("─"))}
     assert runs["0"]["differs"]["transport.ndp.initial_window"] == "3"
     assert runs["1"]["differs"]["traffic.few.sizes"] == "fixed 20KB"
@@ -246,10 +248,25 @@ def test_a_workbook_has_a_sheet_for_each_table(here):
     fy.run(here / "small.toml").save(here / "there")
     assert cli.main(["show", "there", "-o", "tables.xlsx"]) == 0
     with zipfile.ZipFile("tables.xlsx") as book:
-        assert re.findall(r'sheet name="(\w+)"', book.read("xl/workbook.xml").decode()) == ["flows", "links"]
+        names = re.findall(r'sheet name="(\w+)"', book.read("xl/workbook.xml").decode())
+        assert names == ["flows", "links", "by_size", "by_entry", "over_size"]
         sheet = book.read("xl/worksheets/sheet1.xml").decode()
     size = fy.open_run("there").flows.columns.index("size_bytes")
     assert f'<c r="{chr(ord("A") + size)}2" s="1"><v>10000</v></c>' in sheet
+
+
+def test_a_workbook_has_all_tables_that_csv_has(here, monkeypatch):
+    written = {}
+    monkeypatch.setattr(spreadsheet, "workbook", lambda tables: written.update(tables) or b"")
+    fy.run(here / "small.toml").save(here / "there")
+    fy.sweep(fy.Plan(here / "small.toml", replicas=2), here / "swept")
+    for folder, own in (("there", {"flows", "links"}), ("swept", {"means", "metrics"})):
+        written.clear()
+        assert cli.main(["show", folder, "-o", f"{folder}.xlsx"]) == 0
+        assert written.keys() == own | {"by_size", "by_entry", "over_size"}
+        for name, table in written.items():
+            assert cli.main(["show", folder, "--csv", name, "-o", f"{folder}-{name}.csv"]) == 0
+            assert Path(f"{folder}-{name}.csv").read_text() == spreadsheet.as_csv(table)
 
 
 @pytest.mark.parametrize(

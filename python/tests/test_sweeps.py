@@ -272,7 +272,7 @@ def test_a_part_beyond_all_of_them_says_what_n_is(sweep, capsys):
 
 def test_a_shard_says_so_and_more_shards_than_runs_are_no_harm(sweep, tmp_path):
     code, out, err = sweep("replicas = 3\n", "--shard", "2/2")
-    assert (code, out, err) == (0, "1 of 3 runs are in out/plan\n", "plan: 1 runs (shard 2 of 2)\n")
+    assert (code, out, err) == (0, "1 of 3 runs are in out/plan\n", "plan: 1 run (shard 2 of 2)\n")
     assert sweep("replicas = 3\n", "--shard", "5/5")[0] == 0
     assert not open_sweep(tmp_path / "out/plan").complete
     assert sweep("replicas = 3\n")[2] == "plan: 3 runs, 1 of them done before\n"

@@ -182,6 +182,19 @@ def drawn(network):
     return heights, bent
 
 
+def test_names_of_a_row_that_would_touch_stand_in_two_lines():
+    def row(count, name="host {}"):
+        return [{"name": name.format(i), "x": (i + 0.5) / count, "y": 0} for i in range(count)]
+
+    # 1200 pixels: 16 hosts have 75 each, 32 have 37, and "host 31" takes 42.
+    assert picture.lines_of_names(row(16)) == [row(16)]
+    assert picture.lines_of_names(row(32)) == [row(32)[::2], row(32)[1::2]]
+    assert [len(line) for line in picture.lines_of_names(row(32, "rack 1 host {}"))] == [11, 11, 10]
+    # Nodes of other rows are not in the way.
+    apart = [node | {"y": i} for i, node in enumerate(row(32))]
+    assert len(picture.lines_of_names(apart)) == 1
+
+
 def test_without_tiers_rows_are_by_distance_from_the_hosts():
     cables = [("a", "l1"), ("b", "l2"), ("l1", "s1"), ("l1", "s2"), ("l2", "s1"), ("l2", "s2")]
     network = explicit(["l1", "s1", "s2", "l2"], cables)

@@ -1,6 +1,8 @@
 """Pictures of flows and ports: their data by hand, drawn in a browser on one axis of time, and as files."""
 
+import dataclasses
 import json
+import re
 
 import pytest
 from browser import PROGRAM, Browser
@@ -9,11 +11,12 @@ from test_why import incast
 import flowyard as fy
 from flowyard.errors import UserError
 from flowyard.report.charts import drawn, panels, port
-from flowyard.report.charts.flow import flow_chart, queue
+from flowyard.report.charts.flow import flow_chart, queue, queue_rows
 from flowyard.report.charts.ladder import ladder_chart
 from flowyard.report.explained.page import flow_page, port_page
-from flowyard.why import port_of, why
+from flowyard.why import link_of, port_of, why
 from flowyard.why.ports import Change, Port, Sent, ports
+from flowyard.why.show import losing, waits
 
 browsing = pytest.mark.skipif(PROGRAM is None, reason="no chromium on this machine")
 WIRE_PS = 849_600
@@ -90,6 +93,38 @@ def test_the_wait_of_the_last_is_for_the_packets_of_the_others(four):
     answer = why(four, flows["id"][3])
     waited = [(part.of, part.until_ps - part.from_ps) for part in answer.parts if part.name == "queue"]
     assert waited == [(flow, WIRE_PS) for flow in flows["id"][:3]]
+
+
+def test_the_port_that_lost_packets_is_drawn_where_the_flow_waited_elsewhere(page):
+    answer, _ = page
+    assert answer.losses
+    assert {loss.link for loss in answer.losses} <= answer.ports.keys()
+    other = answer.links.index("switch -> host 1")
+    assert other not in {link for link, _ in waits(answer)}
+    told = Port(other, changes=[Change(answer.start_ps + 10, 5, 1062)])
+    elsewhere = dataclasses.replace(
+        answer,
+        losses=[dataclasses.replace(loss, link=other) for loss in answer.losses],
+        ports={**answer.ports, other: told},
+    )
+    assert losing(elsewhere) == [other]
+    assert "switch -> host 1" in {row["link"] for row in queue_rows(elsewhere)}
+    assert "Queue at switch -&gt; host 1" in flow_page(elsewhere, "incast", "answers")
+    assert "Queue at switch -&gt; host 1" not in flow_page(answer, "incast", "answers")
+
+
+def test_packets_are_counted_in_whole_numbers():
+    run = fy.run(incast(1, "2KB"))
+    spec = flow_chart(why(run, 0))
+    (sequence,) = (part for part in spec["vconcat"] if part["layer"][0]["data"]["name"] == "ways")
+    x = sequence["layer"][0]["encoding"]["x"]["axis"]
+    for layer in sequence["layer"]:
+        layer["encoding"]["x"]["axis"] = None
+    assert x
+    # Without the axis of time the words of the picture are those of packets: each number once.
+    labels = re.findall(r">(\d+)</text>", drawn.svg(spec | {"vconcat": [sequence]}))
+    assert labels
+    assert len(labels) == len(set(labels))
 
 
 def test_pauses_stand_apart():
@@ -178,6 +213,13 @@ def test_a_port_without_packets_is_a_page(four):
     )
     with pytest.raises(UserError, match="no such link; the nearest name is 'switch -> host 0'"):
         port_of(four, "switch -> hst 0", 0, end)
+    # A number is the id of links.parquet; blanks make no difference.
+    names = [f"{a} -> {b}" for a, b in four.links.to_polars().select("from", "to").iter_rows()]
+    assert link_of(four, "3") == (3, names[3])
+    assert link_of(four, "switch->host0") == (names.index("switch -> host 0"), "switch -> host 0")
+    for none in (str(len(names)), "-1", "9" * 5000, "switch->host"):
+        with pytest.raises(UserError, match="no such link; the nearest name is"):
+            link_of(four, none)
 
 
 def test_the_command_draws_and_refuses(flowyard, tmp_path):

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         _part("drawn", traffic_stats.said(row))
     for field, value in derived.items():
         _part("derived", f"{field} = {inline(value)}")
-    _part("measured", run_time.measuring(window))
+    _part("measured", run_time.measuring(window, needs["end_ps"]))
     hops, ends = needs["packet_hops"], needs["end_ps"] / 1e9
     taken = room(needs["memory_bytes"])
     least = "at least " if is_least else ""

@@ -70,12 +70,17 @@ def _unknown(name: str, tables: Columns) -> UserError:
     every = [column for columns in tables.values() for column in columns]
     names = sorted({column["name"] for column in every}.union(*map(_values_of, every)))
     # A part of a name, such as p99, is closer to it than letters say.
+    plain = name.lower()
     near = (
-        difflib.get_close_matches(name, names, n=3) or [each for each in names if name in each.split("_")][:6]
+        difflib.get_close_matches(plain, names, n=3)
+        or [each for each in names if plain in each.split("_")][:6]
     )
-    return UserError(
-        f"no column {name}; {'did you mean ' + ' or '.join(near) if near else 'there are ' + ', '.join(names)}"
+    meant = (
+        f"did you mean {' or '.join(near)}"
+        if near
+        else ("flowyard explain, without a name, lists all; docs/metrics.md defines the metrics of reports")
     )
+    return UserError(f"no column {name}; {meant}")
 
 
 def _no_field(name: str) -> UserError:

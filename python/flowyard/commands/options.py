@@ -25,6 +25,21 @@ INSTEAD = {
 }
 
 
+def transport_instead(name: str, instead: str) -> str:
+    """Advice on --transport: with the name that follows it, where that is one, the words for --set."""
+    from flowyard.sweeps.members import Members
+
+    try:
+        found = Members().transport(name)
+    except UserError:
+        return instead
+    if isinstance(found, dict):
+        ((tag, fields),) = found.items()
+        ((key, value),) = fields.items()
+        return instead.replace("transport=NAME", f"'transport={{{tag}={{{key}=\"{value}\"}}}}'")
+    return instead.replace("transport=NAME", f"transport={found}")
+
+
 def as_json(parser: argparse.ArgumentParser) -> None:
     """Adds --json."""
     parser.add_argument("--json", action="store_true", help="print the results as JSON")

@@ -21,6 +21,8 @@ HELP = "run a scenario and write its results into a folder"
 
 INSTEAD = options.INSTEAD | {
     "--transport": "write --set transport=NAME; --compare ndp,dctcp runs several transports",
+    "--dry-run": "flowyard check SCENARIO estimates its time, memory and events, without a run",
+    "--estimate": "flowyard check SCENARIO estimates its time, memory and events, without a run",
 }
 
 
@@ -51,6 +53,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="also write DIR/report.html, as `flowyard report DIR` does; --compare always writes one",
     )
     parser.add_argument(
+        "--update",
+        action="store_true",
+        help="with --replicas or --compare: change a folder of another plan to this one; its runs stay on disk",
+    )
+    parser.add_argument(
         "--replicas",
         type=options.positive,
         default=1,
@@ -77,18 +84,22 @@ def run(arguments: argparse.Namespace) -> int:
 
             raise UserError("--report: with --replicas use `flowyard report DIR` after the last replica")
         return _replicas(arguments, path)
+    if arguments.update:
+        from flowyard.errors import UserError
+
+        raise UserError("--update: is of many runs in one folder; with --compare or --replicas")
     # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
     checked = results.Checked(path, options.overrides(arguments), options.prototypes(arguments))
     needs, _, _, _, window = checked.outlook()
     memory.require(needs["memory_bytes"])
     if window["rule"] != "all":
-        folding.say(f"measured: {run_time.measuring(window)}", sys.stderr)
+        folding.say(f"measured: {run_time.measuring(window, needs['end_ps'])}", sys.stderr)
     if checked.resolved().get("observe"):
         print(run_time.to_observe(needs), file=sys.stderr)
     # Ctrl-C ends the run, not the program: what there is by then is kept.
     with Deferred() as deferred, folders.Staging(arguments.output, numbered=path.stem) as staging:
         with Display() as display:
-            watched = deferred.watch(display.row(path.stem, needs["packet_hops"]))
+            watched = deferred.watch(display.row(path.stem))
             result = checked.run(progress=watched, command=arguments.command)
         result.write(staging.path)
         folder = staging.publish()
@@ -133,7 +144,9 @@ def _replicas(arguments: argparse.Namespace, path: Path) -> int:
         path, replicas=arguments.replicas, set=overrides, name=path.stem, prototypes=arguments.prototype
     )
     folder = arguments.output or _free(path.stem)
-    tally = sweeps.execute(plan, folder, announce=lambda line: folding.say(line, sys.stderr))
+    tally = sweeps.execute(
+        plan, folder, update=arguments.update, announce=lambda line: folding.say(line, sys.stderr)
+    )
     sweep = sweeps.Sweep(folder)
     # Before means: an earlier run may be damaged.
     code = exit_code(tally, sweep)
@@ -162,7 +175,9 @@ def _compare(arguments: argparse.Namespace, path: Path) -> int:
     folder = arguments.output or _free(path.stem, plan.continues)
     for note in plan.notes:
         folding.say(note, sys.stderr)
-    tally = sweeps.execute(plan, folder, announce=lambda line: folding.say(line, sys.stderr))
+    tally = sweeps.execute(
+        plan, folder, update=arguments.update, announce=lambda line: folding.say(line, sys.stderr)
+    )
     sweep = sweeps.Sweep(folder)
     code = exit_code(tally, sweep)
     report = None

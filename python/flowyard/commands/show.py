@@ -8,6 +8,12 @@ from flowyard.commands import options
 NAME = "show"
 HELP = "print a run's summary again, list the runs of a folder or a sweep, or write tables as CSV"
 
+INSTEAD = {
+    "": "show takes one folder, which may be that of several runs; runs on one page: flowyard report DIR DIR",
+    "--xlsx": "write -o FILE.xlsx",
+    "--excel": "write -o FILE.xlsx",
+}
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The folder."""
@@ -19,6 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--csv",
         nargs="?",
         const="",
+        type=_table,
         metavar="TABLE",
         help="print a table as CSV: flows (the default), links, or another that the run has; by_size, by_entry or "
         "over_size, completion by group of flows; of a sweep means (the default), metrics, and the same groups",
@@ -49,6 +56,15 @@ def run(arguments: argparse.Namespace) -> int:
     from flowyard.report import listing
 
     return listing.command(arguments)
+
+
+def _table(text: str) -> str:
+    """The name of a table, for which a folder behind --csv is easily taken."""
+    if text and Path(text).is_dir():
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is a folder, in the place of a table's name; write flowyard show {text} --csv"
+        )
+    return text
 
 
 def _one(arguments: argparse.Namespace) -> int:

@@ -11,6 +11,13 @@ HELP = "divide the completion time of a flow by cause; draw a flow or a port"
 # Flows of one call: each is a run.
 MOST = 20
 
+INSTEAD = {
+    "--flow": "write numbers of flows without an option, as in flowyard why RUN 5",
+    "--flows": "write numbers of flows without an option, as in flowyard why RUN 5 17",
+    "--html": "write -o FILE.html",
+    "--link": "did you mean --port?",
+}
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The folder of a run, flows or a port, and the picture."""
@@ -18,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument(
         "flows",
-        type=int,
+        type=_flow,
         nargs="*",
         default=[],
         metavar="FLOW",
@@ -42,7 +49,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port",
         metavar="LINK",
-        help='instead of a flow the port that feeds a link, such as "switch -> host 0": its queue by flow; needs -o',
+        help='instead of a flow the port that feeds a link, such as "switch -> host 0", or the id of the link in '
+        "links.parquet: its queue by flow; needs -o",
     )
     parser.add_argument("--from", dest="since", metavar="TIME", help="with --port: from then on; default 0s")
     parser.add_argument("--until", metavar="TIME", help="with --port: until then; default the end of the run")
@@ -71,3 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
     for answer in answers:
         show.tell(answer)
     return COMPLETE
+
+
+def _flow(text: str) -> int:
+    """The number of a flow."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of a flow; use the column id of flows.parquet; a port: --port "
+            '"switch -> host 0" -o FILE.html'
+        ) from None

@@ -18,6 +18,10 @@ FLOWS, CABLES = "flows", "cables"
 SIZE_UNITS = {"b": 0, "byte": 0, "bytes": 0, "kb": 3, "mb": 6, "gb": 9, "tb": 12}
 # Powers of two of a byte.
 BINARY_UNITS = {"kib": 10, "mib": 20, "gib": 30, "tib": 40, "ki": 10, "mi": 20, "gi": 30, "ti": 40}
+# Units that are names of columns of sizes by themselves, as bytes is.
+ALONE = ("kb", "mb", "gb", "kib", "mib", "gib")
+# Names of columns of sizes in bits, which are not read.
+_BITS = re.compile(r"[kmgt]i?b|[kmgt]?(bit|bits)")
 _SIZE = re.compile(r"([0-9.]+(?:e[+-]?[0-9]+)?)\s*([a-z]*)", re.ASCII)
 # So many digits behind the point may be exact in a size with a binary unit.
 _PLACES = 12
@@ -97,13 +101,21 @@ def kind_of(words: Sequence[str]) -> str | None:
 
 
 def sizes_unread(words: Sequence[str]) -> list[str]:
-    """Columns that begin as one of sizes or starts does, where src and dst but no size is known: flows, no cables."""
+    """Columns that may be of sizes, where src and dst but no size is known: flows, no cables.
+
+    They begin as the name of one does, are bits, or are all but src, dst and a start, which a cable has not.
+    """
     columns = named(words, FLOWS)
     roles = {column.role for column in columns}
     if not {"src", "dst"} <= roles or roles & {"size", "packets"}:
         return []
     begins = tuple(f"{name}_" for role in ("size", "packets") for name in NAMES[FLOWS][role])
-    return [column.name for column in columns if _plain_name(column.name).startswith(begins)]
+    plain = {column.name: _plain_name(column.name) for column in columns}
+    found = [name for name, word in plain.items() if word.startswith(begins) or _BITS.fullmatch(word)]
+    cable = {column.role for column in named(words, CABLES)} & {"rate", "delay"}
+    if found or "start" not in roles or cable:
+        return found
+    return [column.name for column in columns if not column.role]
 
 
 def example(count: int) -> str:
@@ -175,6 +187,9 @@ def _column(word: str, kind: str) -> Column:
         if name in names:
             # A column called bytes says its unit.
             return Column(word, role, "bytes" if name == "bytes" else None)
+        # Of kB there was a word k and a word B.
+        if role == "size" and (unit := name.replace("_", "")) in ALONE and _unit(role, unit, word):
+            return Column(word, role, unit)
         stem, _, unit = name.rpartition("_")
         if stem in names and (known := _unit(role, unit, word)):
             return Column(word, role, known)

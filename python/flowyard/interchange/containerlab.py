@@ -47,7 +47,10 @@ def read(source: Source, **options: Any) -> Network:
     try:
         network = cabling.network_of(found.by_node(), **options)
     except UserError as error:
-        raise source.wrong(0, str(error)) from None
+        systems = (
+            "" if options.get("hosts") else "kinds of containerlab are operating systems, also of hosts: "
+        )
+        raise source.wrong(0, f"{systems}{error}") from None
     network.notes.append("of nodes only their names are read, and of links only their ends")
     if outside:
         network.notes.append(f"links to the machine of the lab are not read: {outside}")

@@ -400,7 +400,8 @@ class _Import:
                 units = ", ".join([*columns.SIZE_UNITS, *columns.BINARY_UNITS])
                 raise source.wrong(
                     head.line,
-                    f"{what}; units of sizes are {units}; name the columns with --columns, in their order",
+                    f"{what}; units of sizes are {units}, as in size_kb; name the columns with --columns, in their "
+                    "order",
                 )
             asked = columns.unique(columns.named(head.words, columns.FLOWS), source.name)
         elif asked is None:

@@ -24,8 +24,11 @@ _KNOWN = (
         "a DOT graph; read it with networkx.nx_pydot.read_dot and give it to flowyard.interchange.from_networkx",
     ),
     (
-        re.compile(r"\A\s*\{[^}]*\"(nodes|links|edges)\"", re.DOTALL),
-        "a graph in JSON; read it with networkx.node_link_graph and give it to flowyard.interchange.from_networkx",
+        re.compile(
+            r"\A\s*\{(?:[^}]*\"(?:nodes|links|edges)\"|.*\"(?:nodes|links|edges)\"\s*:\s*\[\s*\{)", re.DOTALL
+        ),
+        "a graph in JSON; read it with networkx.node_link_graph(json.load(file), edges=\"edges\"), or \"links\" as the "
+        "file has it, and give it to flowyard.interchange.from_networkx",
     ),
     (
         re.compile(r"(?m)^num_ranks[ \t]+\d+"),
@@ -202,6 +205,16 @@ def _unknown(source: Source, start: str) -> UserError:
     what = f"begins {shown(line)}, which is none of the known formats"
     refuse_scenario(source)
     advice = orders.hint(source) if _is_table(source) else f"say --format {', '.join(READ)}"
+    if start[:1] in ("{", "["):
+        advice = (
+            "of JSON no format is read; write cables as a table with the columns a,b,rate,delay (CSV), flows with "
+            "src,dst,size,start_us"
+        )
+    elif _is_edge_list(source):
+        advice = (
+            "pairs of names may be cables: --columns a,b with --rate 10Gbps --delay 1us, and --hosts NODE for each "
+            "host, or --hosts leaves"
+        )
     raise source.wrong(0, f"{what}; {advice}")
 
 
@@ -229,6 +242,15 @@ def _is_table(source: Source) -> bool:
         return False
     below = cells[1:] or cells
     return tables.is_separated(source) or all(_number(row[-1]) for row in below)
+
+
+def _is_edge_list(source: Source) -> bool:
+    """Whether a text is pairs of names of which one is in several pairs, as the switches of a network are."""
+    pairs = [words for _, (_, words) in zip(range(_LOOKED_AT), tables.rows(source), strict=False)]
+    if len(pairs) < 2 or any(len(pair) != 2 or any(map(_number, pair)) for pair in pairs):
+        return False
+    ends = [end for pair in pairs for end in pair]
+    return len(set(ends)) < len(ends)
 
 
 def _number(word: str) -> bool:

@@ -91,8 +91,12 @@ def cell(source: Source, row: Row, columns: list[Column], role: str) -> tuple[st
         if column.role == role:
             line, words = row
             if place >= len(words):
-                count = f"has {len(words)} columns; there are {len(columns)}"
-                raise source.wrong(line, f"{count}: {', '.join(column.name for column in columns)}")
+                names = ", ".join(column.name for column in columns)
+                raise source.wrong(
+                    line,
+                    f"has no value in its column {shown(column.name)}: has {len(words)} columns that are not empty; "
+                    f"there are {len(columns)}: {names}",
+                )
             return words[place], column
     return None
 

@@ -117,7 +117,9 @@ def compare(folder: Path, file: Path, shift_ps: int = 0) -> Comparison:
     peer = next((name for name, form in FORMATS.items() if form.is_it(source)), None)
     if peer is None:
         raise source.wrong(
-            0, "neither a fct.txt of HPCC's ns-3 code nor what htsim printed: no line of a finished flow"
+            0,
+            "neither a fct.txt of HPCC's ns-3 code nor what htsim printed: no line of a finished flow. A table of your "
+            f"own is joined in Python, by the columns of fy.open_run({str(folder)!r}).flows.to_polars()",
         )
     read: Callable[[Source], list[Finished]] = FORMATS[peer].read
     theirs = read(source)

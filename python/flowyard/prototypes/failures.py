@@ -4,7 +4,7 @@ import difflib
 import os
 import traceback
 from pathlib import Path
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 from flowyard import _native
@@ -60,6 +60,12 @@ def _said(error: BaseException) -> str:
     near += difflib.get_close_matches(error.name, there, n=1)
     hint = f"did you mean {near[0]}? " if near else ""
     return f"AttributeError: {error}; {hint}there are {', '.join(there)}"
+
+
+def place_of(function: FunctionType) -> str:
+    """File and line of a function, at the head of a message."""
+    code = function.__code__
+    return f"{where(code.co_filename)}, line {code.co_firstlineno}: "
 
 
 def loading(path: Path, error: BaseException) -> PrototypeError:

@@ -66,6 +66,7 @@ class Registered:
         self.cls = cls
         self.fields = json.dumps(self._fields())
         self._refuse_misspelt()
+        self._refuse_other_arguments()
         for verb, purpose in REQUIRED.get(kind, {}).items():
             if not self.has(verb):
                 raise UserError(f"{cls.__name__} has no method {verb}, which {purpose}")
@@ -130,6 +131,23 @@ class Registered:
                         f"{cls.__name__}.{name} is no method of {base.__name__}, and would not be called; did you mean "
                         f"{verbs[near[0]]}? If it is a helper of your own, begin its name with _"
                     )
+
+    def _refuse_other_arguments(self) -> None:
+        """A method that does not take the arguments of the contract would fail at its first call, perhaps late."""
+        base = KINDS[self.kind].base
+        for name, value in vars(base).items():
+            own = inspect.getattr_static(self.cls, name)
+            if not _is_public_method(name, value) or not inspect.isfunction(own) or own is value:
+                continue
+            takes = list(inspect.signature(value).parameters)
+            try:
+                inspect.signature(own, follow_wrapped=False).bind(*takes)
+            except TypeError:
+                given = ", ".join(inspect.signature(own, follow_wrapped=False).parameters)
+                raise UserError(
+                    f"{failures.place_of(own)}{self.cls.__name__}.{name}({given}): is called with other arguments; "
+                    f"write def {name}({', '.join(takes)})"
+                ) from None
 
     def _fields(self) -> dict[str, Any]:
         """Fields of the member that the class fills in."""

@@ -21,6 +21,7 @@ from flowyard.run_data import Run
 from flowyard.sweeps.tables import FLOW_COLUMNS, Sweep, is_sweep
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.exits import COMPLETE
+from flowyard.text import counted
 
 # Numbers of a run that --json has.
 NUMBERS = ("flows", "completed", "fct_p99_ps", "slowdown_p99", "offered_load", "carried_load")
@@ -114,7 +115,9 @@ def of_folder(folder: Path) -> list[Listed]:
             if scenario := _look(run):
                 scenarios[path.name] = (run, scenario)
         elif count := _runs_in(path):
-            listed.append(Listed(path.name, path, remark=f"a folder of {count:,} runs; flowyard show {path}"))
+            listed.append(
+                Listed(path.name, path, remark=f"a folder of {counted(count, 'run')}; flowyard show {path}")
+            )
     if not listed:
         raise UserError(
             f"{folder}: neither a run nor a sweep, and none are in it; name a folder that flowyard wrote"

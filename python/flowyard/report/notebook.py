@@ -72,7 +72,7 @@ def of_resolved(resolved: "Resolved") -> str:
     outlook = resolved.checked.outlook()
     needs = outlook.needs
     lines = [
-        f"measured: {run_time.measuring(outlook.window)}",
+        f"measured: {run_time.measuring(outlook.window, needs['end_ps'])}",
         f"needs: about {room(needs['memory_bytes'])}; {'at least ' if outlook.is_least else ''}"
         f"{needs['packet_hops']:,} packet-hops",
         *map(advised, outlook.advice),

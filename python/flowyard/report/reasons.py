@@ -311,7 +311,12 @@ def _too_short(run: Run) -> str:
     if first is None:
         return f"None of the {run.measured.height:,} flows started: all wait for others that did not end."
     assert isinstance(first, int)
-    if first >= run.end_ps:
+    if first >= run.end_ps and (earlier := int((run.flows["start_ps"] < run.end_ps).sum())):
+        lead = (
+            f"The run ended at {end}, within its warm-up: {_flows(earlier)} had started by then, and the first "
+            f"measured flow would start at {text.duration(first)}."
+        )
+    elif first >= run.end_ps:
         lead = f"The run ended at {end}, before its first flow would start at {text.duration(first)}."
     else:
         begun = int((run.measured["start_ps"] < run.end_ps).sum())

@@ -47,6 +47,7 @@ def command(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.folder
     tables = {wanted: by_group(folder, wanted)} if wanted in OF_FLOWS else of(folder)
     if target is not None and target.suffix.lower() == WORKBOOK:
+        tables |= {group: by_group(folder, group) for group in OF_FLOWS}
         written = folders.write_new(workbook(tables), target, numbered="", suffix=WORKBOOK)
         print(f"{', '.join(tables)} -> {written}")
         return COMPLETE

@@ -21,6 +21,8 @@ def find(scenario: str | PathLike[str]) -> Path:
     asked = os.fspath(scenario)
     if not asked:
         raise UserError("the scenario's name is empty; name a file or a packaged scenario")
+    if asked == "-":
+        raise UserError("-: standard input is not read; write the scenario into a file, and name it")
     path = Path(asked)
     there = reading.is_there(path)
     if there and not path.is_dir():
@@ -36,6 +38,10 @@ def find(scenario: str | PathLike[str]) -> Path:
         raise UserError(f"{asked}: is a folder; name a scenario file")
     if reason := reading.unreachable(path):
         raise UserError(f"{asked}: {reason}")
+    if "\n" in asked:
+        raise UserError(
+            "the scenario is a text of several lines, and no file; write it into a file, or give tomllib.loads(text)"
+        )
     near = _beside(path) or _nearest(name, names())
     meant = f"did you mean {near}? " if near else ""
     raise UserError(f"{asked}: no such file; {meant}packaged scenarios: {', '.join(names())}")

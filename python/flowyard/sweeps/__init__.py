@@ -22,6 +22,7 @@ from flowyard.sweeps.task import Planned
 from flowyard.terminal.interrupt import Deferred
 from flowyard.terminal.names import printable
 from flowyard.terminal.progress import Overall
+from flowyard.text import counted
 
 if TYPE_CHECKING:
     from flowyard.model import Model
@@ -37,6 +38,7 @@ def compare(
     set: Mapping[str, Any] | None = None,  # noqa: A002
     replicas: int = 1,
     workers: int | None = None,
+    update: bool = False,
     transports: Mapping[str, type] | None = None,
     controls: Mapping[str, type] | None = None,
     queues: Mapping[str, type] | None = None,
@@ -52,6 +54,7 @@ def compare(
         set: Fields to change in every run; those of a transport, such as transport.tcp.preset, in runs that have it.
         replicas: Repetitions with other random streams.
         workers: Simultaneous runs; default one per processor.
+        update: Let a folder of another comparison follow this one; its runs stay on disk.
         transports: Transports in Python by the names that values and the scenario have for them: see
             flowyard.prototypes.
         controls: Congestion controls in Python, likewise.
@@ -69,7 +72,7 @@ def compare(
     given = {"transports": transports, "controls": controls, "queues": queues, "balancers": balancers}
     python = {kind: classes for kind, classes in given.items() if classes}
     plan = comparison(scenario, fields, set=set, replicas=replicas, python=python)
-    return sweep(plan, directory, workers=workers)
+    return sweep(plan, directory, workers=workers, update=update)
 
 
 def sweep(
@@ -167,7 +170,7 @@ def execute(
         of = f" (shard {i} of {n})" if n > 1 else ""
         done = sum(task.key in whole for task in mine)
         announce(
-            f"{printable(plan.name)}: {len(mine):,} runs{of}"
+            f"{printable(plan.name)}: {counted(len(mine), 'run')}{of}"
             + (f", {done:,} of them done before" if done else "")
         )
         if damaged:

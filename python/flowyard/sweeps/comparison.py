@@ -99,6 +99,9 @@ def comparison(
         UserError: There are too few or too many values.
         ScenarioError: The scenario cannot be run, or not with one of the transports; the text names every problem.
     """
+    for field, given in values.items():
+        if isinstance(given, str):
+            raise UserError(f"compare {field}: {given!r} is one value; use a list, as in [{given!r}, ...]")
     fields = {SHORT.get(field, field): list(own) for field, own in values.items()}
     for field, own in fields.items():
         if len(own) < 2:
@@ -114,6 +117,8 @@ def comparison(
         )
     changes, own_changes = _parted(set or {}, fields)
     named = Members(in_python(**(python or {})))
+    if TRANSPORT in fields and _lacks_transport(named, scenario, changes):
+        changes[TRANSPORT] = named.transport(fields[TRANSPORT][0])
     notes: list[str] = []
     axes: list[Axis] = []
     base: str | PathLike[str] | Model | Mapping[str, Any] | None = scenario
@@ -147,6 +152,22 @@ def _parted(
         else:
             shared[key] = value
     return shared, own
+
+
+def _lacks_transport(
+    named: Members,
+    scenario: "str | PathLike[str] | Model | Mapping[str, Any]",
+    changes: Mapping[str, Any],
+) -> bool:
+    """Whether a scenario leaves its transport to the comparison; other mistakes are those of its runs."""
+    try:
+        named.checked(scenario, changes)
+    except _native.ScenarioError as error:
+        return any(
+            problem["path"] == TRANSPORT and problem["message"].startswith("is missing")
+            for problem in error.problems
+        )
+    return False
 
 
 def _transports(

@@ -22,7 +22,7 @@ from flowyard.sweeps.sharing import Share
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.subsample import evenly
 from flowyard.sweeps.task import ScenarioTask, Task
-from flowyard.text import digits, room, span
+from flowyard.text import counted, digits, room, span
 
 # Points whose work is looked at; of more, so many evenly spread.
 MOST_POINTS = 100
@@ -31,10 +31,6 @@ TRIALS = 4
 MOST_READ = 50
 # Bytes a row of what a run leaves, compressed: about what packaged scenarios have.
 FLOW_BYTES, SAMPLE_BYTES = 50, 10
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class Forecast(NamedTuple):
@@ -76,14 +72,14 @@ class Forecast(NamedTuple):
         """For people."""
         missing = self.runs - self.done
         before = f", {self.done:,} of them done" if self.done else ""
-        said = [f"{_counted(self.runs, 'run')} of {_counted(self.points, 'point')}{before}, in {self.folder}"]
+        said = [f"{counted(self.runs, 'run')} of {counted(self.points, 'point')}{before}, in {self.folder}"]
         if not missing:
             return said
         by = f", by {self.looked:,} of the points" if self.looked < self.points else ""
         said.append(f"{self.packet_hops:,} packet-hops{by}")
         at_a_time = Share(self.workers, self.threads).said(self.memory_why)
         if self.speed is None or self.seconds is None:
-            said.append(f"a time that nothing is known of, {at_a_time}")
+            said.append(f"time unknown, {at_a_time}")
         else:
             rate = f"{digits(self.speed.hops_per_s / 1e6)} M packet-hops/s a run"
             said.append(

@@ -79,12 +79,18 @@ class Members:
             return _python(value)
         if value in classes:
             return {"tcp": {"congestion": _python(value)}}
+        for field, kind in (("queue", "queue"), ("balancer", "balancer")):
+            if value in self._classes(kind):
+                raise UserError(
+                    f"compare: {value!r} is a {kind} of yours, no transport; name the field: --compare "
+                    f"{field}=A,{value}"
+                )
         names += [*self._classes("transport"), *classes]
         near = _nearest(value, names)
         meant = f"did you mean {near}? " if near else ""
         raise UserError(
-            f"compare: {value!r} is no transport; {meant}there are {', '.join(dict.fromkeys(names))}; "
-            "the file of a class in Python follows --prototype"
+            f"compare: {value!r} is no transport; {meant}there are {', '.join(dict.fromkeys(names))}"
+            + ("" if self.handed else "; the file of a class in Python follows --prototype")
         )
 
     def _classes(self, kind: str | None) -> list[str]:

@@ -26,7 +26,7 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date, time
 from itertools import product
@@ -72,6 +72,11 @@ class Axis:
     scenarios: "Sequence[str | PathLike[str] | Model | Mapping[str, Any]]" = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.set, Mapping):
+            raise UserError(
+                f"axis {self.name}: {self.set!r}; use lists of values by the path of a field, as in "
+                '{"traffic.NAME.arrivals.poisson.load": [0.2, 0.4]}'
+            )
         lists = {f'set."{key}"': values for key, values in self.set.items()}
         lists |= {"scenario": self.scenarios} if self.scenarios else {}
         if not lists:
@@ -151,6 +156,11 @@ class Plan:
     prototypes: Sequence[str | PathLike[str]] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.axes, str | Mapping) or not all(isinstance(axis, Axis) for axis in self.axes):
+            raise UserError(
+                f"axes: {self.axes!r}; use a list, as in "
+                '[fy.Axis("load", {"traffic.NAME.arrivals.poisson.load": [0.2, 0.4]})]'
+            )
         problems = []
         names = [axis.name for axis in self.axes]
         problems += [
@@ -203,7 +213,11 @@ class Plan:
             return _parse(document, path)
         except UserError as error:
             if "topology" in document and "axes" not in document:
-                raise UserError(f"{path} is a scenario, not a sweep: flowyard run {path}") from None
+                raise UserError(
+                    f"{path} is a scenario, not a sweep: flowyard run {path}; a sweep is a file with a line "
+                    f'scenario = "{path.name}" and an entry [[axes]] for each field that varies, or flowyard run '
+                    f"{path} --compare FIELD=A,B,C for a few values"
+                ) from None
             raise UserError(f"{path} is no sweep:\n{textwrap.indent(str(error), '  ')}") from None
 
     def header(self) -> dict[str, Any]:
@@ -462,10 +476,15 @@ def _axis(table: dict[str, Any], number: int, path: Path) -> tuple[Axis | None, 
     name = table.get("name")
     good = isinstance(name, str) and name.isprintable() and name.strip()
     where = f"axes.{name if good else number}."
-    wrong = _unknown(table, ("name", "set", "labels", "scenario"), where)
+    wrong = _unknown(table.keys() - {"values"}, ("name", "set", "labels", "scenario"), where)
     if not good:
         found = f"{name!r}" if "name" in table else "missing"
         wrong.append(f'{where}name: {found}; it becomes a column, such as "load"')
+    if "values" in table:
+        wrong.append(
+            f'{where}values: an axis has its values with their field: set."traffic.NAME.arrivals.poisson.load" = '
+            "[0.2, 0.4]"
+        )
     changes, problems = _lists(table.get("set", {}), where)
     wrong += problems
     labels, listed, bases = table.get("labels", []), table.get("scenario", []), []
@@ -497,9 +516,9 @@ def _dates(value: Any, where: str) -> list[str]:
     return []
 
 
-def _unknown(table: Mapping[str, Any], known: Sequence[str], where: str) -> list[str]:
+def _unknown(keys: Iterable[str], known: Sequence[str], where: str) -> list[str]:
     problems = []
-    for key in table.keys() - set(known):
+    for key in set(keys) - set(known):
         near = difflib.get_close_matches(key, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
         problems.append(f"{where}{key}: unknown; {hint}")

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TextIO
 
 from flowyard.terminal.names import printable
+from flowyard.terminal.pace import Pace
 from flowyard.terminal.streams import for_rich
 from flowyard.text import span
 
@@ -17,8 +18,6 @@ from flowyard.text import span
 PLAIN_EVERY = 5.0
 # Seconds that nobody wonders about.
 PATIENCE = 1.0
-# The highest share by packet-hops: forecasts are some 25 % off, and a run that continues has time left.
-MOST_FORESEEN = 0.95
 
 
 class Display:
@@ -93,14 +92,15 @@ class Display:
 
         return show
 
-    def row(self, name: str, packet_hops: int = 0) -> Callable[[Any], None]:
-        """A run's progress callback; `packet_hops` as `outlook` foresees them, if that is known."""
-        started = time.monotonic()
+    def row(self, name: str) -> Callable[[Any], None]:
+        """A run's progress callback."""
+        started, pace = time.monotonic(), Pace()
         show = self.line(name)
 
         def advance(progress: Any) -> None:
             seconds = time.monotonic() - started
-            show(fraction(progress, packet_hops), describe(progress, seconds, packet_hops))
+            pace.note(progress, seconds)
+            show(pace.share, describe(progress, seconds, pace.left))
 
         return advance
 
@@ -150,7 +150,7 @@ class Overall:
         self._total = total
         self._display = Display(stream, waiting=waiting)
         self._lock = threading.Lock()
-        self._under_way: dict[int, float] = {}
+        self._under_way: dict[int, Pace] = {}
         self._done = 0
         self._started = self._last = time.monotonic()
 
@@ -167,32 +167,38 @@ class Overall:
     @contextmanager
     def run(self) -> Iterator[Callable[[Any], None]]:
         """One of the runs, from its beginning to its end; gives its progress callback."""
-        mine = object()
+        started, pace = time.monotonic(), Pace()
 
         def advance(progress: Any) -> None:
-            self._note(id(mine), fraction(progress))
+            with self._lock:
+                pace.note(progress, time.monotonic() - started)
+                self._under_way[id(pace)] = pace
+                self._say()
 
         try:
             yield advance
         finally:
-            self._note(id(mine), None)
-
-    def _note(self, run: int, share: float | None) -> None:
-        with self._lock:
-            if share is None:
-                self._under_way.pop(run, None)
+            with self._lock:
+                self._under_way.pop(id(pace), None)
                 self._done += 1
-            else:
-                self._under_way[run] = share
-            now = time.monotonic()
-            if now - self._last >= self.LIVE_EVERY:
-                self._last = now
-                work = self._done + sum(self._under_way.values())
-                seconds = now - self._started
-                text = f"{self._done:,} of {self._total:,} runs"
-                if self._done < self._total:
-                    text += f", {_left(seconds * (self._total - work) / work if work else None)}"
-                self._show(work / self._total, text)
+                self._say()
+
+    def _say(self) -> None:
+        now = time.monotonic()
+        if now - self._last >= self.LIVE_EVERY:
+            self._last = now
+            work = self._done + sum(pace.share for pace in self._under_way.values())
+            text = f"{self._done:,} of {self._total:,} runs"
+            if self._done < self._total:
+                text += f", {_left(self._seconds_left(now - self._started, work))}"
+            self._show(work / self._total, text)
+
+    def _seconds_left(self, seconds: float, work: float) -> float | None:
+        """Time left by the runs so far, or that of the slowest active one if it is longer; None if nothing tells it."""
+        active = self._under_way.values()
+        if not work or any(pace.is_beyond and pace.left is None for pace in active):
+            return None
+        return max(seconds * (self._total - work) / work, *(pace.left or 0.0 for pace in active), 0.0)
 
 
 def counter(name: str, what: str, stream: TextIO | None = None) -> Callable[[int, int], None]:
@@ -219,27 +225,11 @@ def _left(seconds: float | None) -> str:
     return f"{span(seconds)} left" if seconds >= 1 else "less than a second left"
 
 
-def fraction(progress: Any, packet_hops: int = 0) -> float:
-    """Share of the run that is done, by flows, time or foreseen packet-hops, whichever ends it first.
-
-    Flows that start together end together: until then only packet-hops tell how far a run is.
-    """
-    by_flows = progress["flows_done"] / progress["flows"] if progress["flows"] else 0.0
-    by_time = progress["now_ps"] / progress["until_ps"] if progress["until_ps"] else 0.0
-    by_work = min(progress["packet_hops"] / packet_hops, MOST_FORESEEN) if packet_hops else 0.0
-    return min(max(by_flows, by_time, by_work), 1.0)
-
-
-def describe(progress: Any, seconds: float, packet_hops: int = 0) -> str:
+def describe(progress: Any, seconds: float, left: float | None) -> str:
     """Time left, simulated time, flows and speed, in one line, of which a narrow terminal shows the first."""
-    done = fraction(progress, packet_hops)
-    # Beyond what was foreseen nothing tells how far a run is but flows and time.
-    if packet_hops and progress["packet_hops"] > packet_hops:
-        done = fraction(progress)
-    left = _left(seconds * (1 - done) / done if done > 0 else None)
     if progress["now_ps"] < progress.get("from_ps", 0):
         flows = f"warm-up before {progress['flows']:,} flows"
     else:
         flows = f"{progress['flows_done']:,} of {progress['flows']:,} flows"
     speed = f"{progress['packet_hops'] / max(seconds, 1e-9) / 1e6:.2f} M packet-hops/s"
-    return f"{left}, {progress['now_ps'] / 1e9:.3f} ms simulated, {flows}, {speed}"
+    return f"{_left(left)}, {progress['now_ps'] / 1e9:.3f} ms simulated, {flows}, {speed}"

@@ -22,6 +22,8 @@ WIDTH, HEIGHT = 1200, 620
 HOSTS_MAX, CABLES_MAX = 160, 1_600
 COLOURS = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#9d755d", "#e45756", "#72b7b2", "#eeca3b"]
 NAMED_MAX = 40
+# Pixels of a letter and of a line of names, and the most lines of one row.
+LETTER, LINE, LINES_MAX = 6.0, 11, 3
 # Pixels from its middle at which a line touches a node; how far a bent cable goes aside, of its length; its pieces.
 NEAR, BEND, STEPS = 12.0, 0.12, 16
 # Pairs of a cable and a node that are looked at for that.
@@ -277,11 +279,26 @@ def _drawn(
     layers: list[Any] = [cables, *([bent] if curves else []), squares]
     if len(nodes) <= NAMED_MAX:
         for host, dy in ((True, 16), (False, -14)):
-            own = alt.Chart(alt.InlineData(values=[node for node in nodes if node["host"] == host]))
-            layers += _words(own.encode(x=x, y=y, text="name:N"), dy, 10)
+            for number, line in enumerate(lines_of_names([node for node in nodes if node["host"] == host])):
+                own = alt.Chart(alt.InlineData(values=line))
+                away = LINE * number if host else -LINE * number
+                layers += _words(own.encode(x=x, y=y, text="name:N"), dy + away, 10)
     if notes:
         layers += _words(alt.Chart(data).encode(x=x, y=y, text="note:N"), 16, 9)
     return _titled(layers, network, title, bool(notes))
+
+
+def lines_of_names(nodes: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The nodes whose names stand in the same line, of as few lines as keep neighbours of a row apart."""
+    rows: dict[float, list[dict[str, Any]]] = {}
+    for node in sorted(nodes, key=lambda node: float(node["x"])):
+        rows.setdefault(node["y"], []).append(node)
+    for per_row in range(1, LINES_MAX + 1):
+        lines = [[node for row in rows.values() for node in row[first::per_row]] for first in range(per_row)]
+        pairs = ((row[i], row[i + per_row]) for row in rows.values() for i in range(len(row) - per_row))
+        if all((b["x"] - a["x"]) * WIDTH >= LETTER * (len(a["name"]) + len(b["name"])) / 2 for a, b in pairs):
+            break
+    return lines
 
 
 def _words(words: alt.Chart, dy: int, size: int) -> list[alt.Chart]:

@@ -26,6 +26,7 @@ __all__ = [
     "Port",
     "capture",
     "divided",
+    "link_of",
     "port_of",
     "row_of",
     "slowest",
@@ -34,7 +35,7 @@ __all__ = [
 
 # Events of ports are read from so long before the start of a flow: a packet may be on the wire then.
 BEFORE_PS = 20_000_000
-# Links of whose ports all packets are asked for: those where the flow waited longest.
+# Links of whose ports all packets are asked for: where the flow waited longest, and as many where it lost packets.
 PORTS_MAX = 12
 
 
@@ -148,7 +149,9 @@ def divided(
     due = timers(events)
     timed = times_out(made, due, transport, row["timeouts"])
     parts = Chain(made, due, rates, row["start_ps"], timed).parts(row["start_ps"] + row["fct_ps"])[::-1]
+    lost = losses(made, due, transport, timed)
     at = {part.link for part in parts if part.waits} | {hop.link for packet in made for hop in packet.hops}
+    at |= {loss.link for loss in lost}
     known = ports((event for event in beside if event["link"] in at), rates) if beside else {}
     nodes = list(links.select("from", "to").iter_rows())
     return Answer(
@@ -160,7 +163,7 @@ def divided(
         ideal_fct_ps=row["ideal_fct_ps"],
         parts=by_flow(parts, flow, known),
         packets=made,
-        losses=losses(made, due, transport, timed),
+        losses=lost,
         signals=[
             (event["kind"], event["time_ps"], event["subflow"], event["value"])
             for event in events
@@ -177,21 +180,15 @@ def port_of(run: Result, link: str, from_ps: int, until_ps: int) -> Port:
 
     Args:
         run: A complete run, or one that was opened.
-        link: "from -> to" of the link that it feeds.
+        link: "from -> to" of the link that it feeds, or its id.
         from_ps: Start of the span.
         until_ps: Its end.
 
     Raises:
         UserError: There is no such link, or more than ROWS_MAX events are there in that span.
     """
+    number, link = link_of(run, link)
     links = run.links.to_polars()
-    names = [f"{a} -> {b}" for a, b in links.select("from", "to").iter_rows()]
-    if link not in names:
-        near = get_close_matches(link, names, 1, 0.0)
-        raise UserError(
-            f"{link[:80]!r}: no such link; the nearest name is {near[0]!r}" if near else "no links"
-        )
-    number = names.index(link)
     share = links["packets"][number] / max(sum(links["packets"]), 1)
     expected = int(again.rows_between(run, from_ps, until_ps) * share)
     if expected > again.ROWS_MAX:
@@ -201,6 +198,24 @@ def port_of(run: Result, link: str, from_ps: int, until_ps: int) -> Port:
         raise _too_many(link, again.ROWS_MAX)
     rates = dict(zip(links["id"], links["rate_bps"], strict=True))
     return ports(_events(made).iter_rows(named=True), rates).get(number) or Port(number)
+
+
+def link_of(run: Result, said: str) -> tuple[int, str]:
+    """The id and the name of a link by its name, in which blanks make no difference, or by its id.
+
+    Raises:
+        UserError: There is no such link.
+    """
+    names = [f"{a} -> {b}" for a, b in run.links.to_polars().select("from", "to").iter_rows()]
+    if said in names:
+        return names.index(said), said
+    if said.isascii() and said.isdigit() and len(said) < 10 and int(said) < len(names):
+        return int(said), names[int(said)]
+    found = [number for number, name in enumerate(names) if name.replace(" ", "") == said.replace(" ", "")]
+    if len(found) == 1:
+        return found[0], names[found[0]]
+    near = get_close_matches(said, names, 1, 0.0)
+    raise UserError(f"{said[:80]!r}: no such link; the nearest name is {near[0]!r}" if near else "no links")
 
 
 def _too_many(link: str, events: int) -> UserError:
@@ -286,9 +301,10 @@ def _is_cut(made: Result) -> bool:
 
 
 def _waits(answer: Answer) -> list[int]:
-    """Links at whose ports the flow waited, longest first."""
+    """Links at whose ports the flow waited, longest first, and behind these the ones at which it lost packets."""
     sums: dict[int, int] = {}
     for part in answer.parts:
         if part.waits and part.link is not None:
             sums[part.link] = sums.get(part.link, 0) + part.until_ps - part.from_ps
-    return sorted(sums, key=lambda link: -sums[link])[:PORTS_MAX]
+    longest = sorted(sums, key=lambda link: -sums[link])[:PORTS_MAX]
+    return list(dict.fromkeys([*longest, *(loss.link for loss in answer.losses)]))[: 2 * PORTS_MAX]

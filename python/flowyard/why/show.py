@@ -76,7 +76,7 @@ def tell(answer: "Answer") -> None:
     if answer.losses:
         more = len(answer.losses) - LOSSES
         name = "Packets dropped or trimmed" + (f", the first {LOSSES}" if more > 0 else "")
-        head = ("link", "reason", "kind", "noticed by", "made at us", "repeated after us")
+        head = ("link", "reason", "kind", "noticed by", "made at us", "us until repeated")
         show(TextTable(name, head, _losses(answer), left=4))
 
 
@@ -98,6 +98,14 @@ def waits(answer: "Answer") -> list[tuple[int, int]]:
         if part.waits and part.link is not None:
             sums[part.link] = sums.get(part.link, 0) + part.until_ps - part.from_ps
     return sorted(sums.items(), key=lambda item: (-item[1], item[0]))
+
+
+def losing(answer: "Answer") -> list[int]:
+    """Links at whose ports packets of the flow were lost or trimmed, most packets first."""
+    counts: dict[int, int] = {}
+    for loss in answer.losses:
+        counts[loss.link] = counts.get(loss.link, 0) + 1
+    return sorted(counts, key=lambda link: (-counts[link], link))
 
 
 def whose(answer: "Answer") -> list[tuple[int, int]]:

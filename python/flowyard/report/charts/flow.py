@@ -19,7 +19,7 @@ from flowyard.report.charts.panels import (
     value_axis,
 )
 from flowyard.why import Answer, Packet, Port
-from flowyard.why.show import waits
+from flowyard.why.show import losing, waits
 
 # Colours of the parts of a completion time.
 PARTS = {
@@ -49,6 +49,8 @@ STEPS = {
 PACKETS = 2_500
 # Ports whose queues are drawn.
 QUEUES = 4
+# With fewer numbers of packets an axis would have labels between them.
+TICKS = 5
 COLOURS = [f"var(--run-{number})" for number in (1, 0, 2, 4)]
 
 TIME = "µs since the start of the flow"
@@ -69,8 +71,12 @@ def flow_chart(answer: Answer) -> Spec:
         "queues": queue_rows(answer),
     }
     there = {part.name for part in answer.parts}
+    most = max((packet.number or 0 for packet in shown), default=0)
     kinds = {row["what"] for row in datasets["packets"]}
-    panels = [_parts({name: colour for name, colour in PARTS.items() if name in there}), _sequence(kinds)]
+    panels = [
+        _parts({name: colour for name, colour in PARTS.items() if name in there}),
+        _sequence(kinds, most),
+    ]
     panels += [_line("window", "window, bytes", ".3~s")] if datasets["window"] else []
     panels += [_line("rate", "rate, Gbit/s", ".3~g")] if datasets["rate"] else []
     panels += [_points()] if datasets["rtt"] else []
@@ -187,8 +193,10 @@ def _signal(answer: Answer, kind: str, unit: float) -> list[Row]:
 
 
 def queue_rows(answer: Answer) -> list[Row]:
-    """Queues of the ports at which it waited longest."""
-    links = [link for link, _ in waits(answer) if link in answer.ports][:QUEUES]
+    """Queues of the ports at which it waited longest, and of that at which it lost most packets."""
+    links = [link for link, _ in waits(answer) if link in answer.ports]
+    worst = [link for link in losing(answer) if link in answer.ports][:1]
+    links = list(dict.fromkeys([*links[: QUEUES - 1], *worst, *links]))[:QUEUES]
     rows: list[Row] = []
     for link in links:
         points = queue(answer.ports[link])
@@ -228,9 +236,9 @@ def _parts(named: dict[str, str]) -> Spec:
     return panel("parts", 22, [{"data": {"name": "parts"}, "mark": {"type": "bar"}, "encoding": encoding}])
 
 
-def _sequence(kinds: set[str]) -> Spec:
-    """Packets by number: a line from when each was sent until it arrived, points for its steps."""
-    y = value_axis("number", "packet", labels=",d")
+def _sequence(kinds: set[str], most: int) -> Spec:
+    """Packets by number up to `most`: a line from when each was sent until it arrived, points for its steps."""
+    y = value_axis("number", "packet", labels=",d", values=range(most + 1) if most < TICKS else ())
     ways = {
         "data": {"name": "ways"},
         "mark": {"type": "rule", "color": "var(--axis)", "strokeWidth": 0.7},

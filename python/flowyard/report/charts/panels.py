@@ -37,10 +37,15 @@ def time_axis(field: str = "t", *, last: bool, title: str) -> Spec:
 
 
 def value_axis(
-    field: str, title: str, *, labels: str = ".3~s", domain: Sequence[float] | None = None
+    field: str,
+    title: str,
+    *,
+    labels: str = ".3~s",
+    domain: Sequence[float] | None = None,
+    values: Sequence[float] = (),
 ) -> Spec:
-    """A vertical axis of fixed width."""
-    axis = {
+    """A vertical axis of fixed width; `values` are those that have labels, if any are given."""
+    axis: dict[str, Any] = {
         "title": title,
         "format": labels,
         "minExtent": MARGIN,
@@ -50,6 +55,8 @@ def value_axis(
         "domain": False,
         "ticks": False,
     }
+    if values:
+        axis["values"] = list(values)
     scale = {"nice": True} if domain is None else {"domain": list(domain), "nice": False}
     return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
 

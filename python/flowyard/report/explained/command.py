@@ -9,7 +9,7 @@ from flowyard.commands import options
 from flowyard.errors import UserError
 from flowyard.results import Result
 from flowyard.terminal.exits import COMPLETE
-from flowyard.why import capture, port_of, row_of, slowest, why
+from flowyard.why import capture, link_of, port_of, row_of, slowest, why
 from flowyard.why.span import span
 
 
@@ -56,10 +56,10 @@ def _port(run: Result, arguments: argparse.Namespace) -> str | bytes:
     if arguments.output.suffix == ".pcapng":
         raise UserError("--port: a capture is of a flow; observe.capture records the packets of links")
     from_ps, until_ps = span(arguments.since, arguments.until, run.summary["end_ps"])
-    port = port_of(run, arguments.port, from_ps, until_ps)
+    _, link = link_of(run, arguments.port)
+    port = port_of(run, link, from_ps, until_ps)
     if arguments.output.suffix == ".html":
-        name = name_of(run, arguments.folder)
-        return port_page(port, arguments.port, name, from_ps, until_ps)
+        return port_page(port, link, name_of(run, arguments.folder), from_ps, until_ps)
     return _picture(port_chart(port, from_ps, until_ps), arguments.output)
 
 

@@ -11,11 +11,11 @@ from flowyard.report.charts.port import port_chart
 from flowyard.text import size
 from flowyard.why import Answer, Port
 from flowyard.why.path import MEANINGS
-from flowyard.why.show import waits, whose
+from flowyard.why.show import losing, waits, whose
 
 US = 1e6
-# Ports that the page of a flow shows: those where it waited longest.
-PORTS = 3
+# Ports that the page of a flow shows: those where it waited longest, and at most so many more at which it lost packets.
+PORTS, LOSING = 3, 2
 # A cell without a value.
 NONE = "-"
 # Rows of a table.
@@ -64,7 +64,9 @@ def flow_page(answer: Answer, name: str, tag: str) -> str:
         Figure("ladder", "Ladder", _first(len(answer.packets)), ladder_chart(answer)),
     ]
     end = answer.start_ps + answer.fct_ps
-    for number, (link, _) in enumerate(waits(answer)[:PORTS]):
+    longest = [link for link, _ in waits(answer)[:PORTS]]
+    others = [link for link in losing(answer) if link not in longest][:LOSING]
+    for number, link in enumerate([*longest, *others]):
         # The sender's own port has its packets alone, as a rule.
         if link in answer.ports and not answer.tiers[link].startswith("host-"):
             spec = port_chart(answer.ports[link], answer.start_ps, end)
@@ -156,7 +158,7 @@ def _tables(answer: Answer) -> list[Grid]:
         for loss in answer.losses[:ROWS]
     ]
     more = f"the first {ROWS} of {len(answer.losses):,}" if len(answer.losses) > ROWS else ""
-    head = ("kind", "packet", "link", "reason", "noticed by", "made at, µs", "repeated after, µs")
+    head = ("kind", "packet", "link", "reason", "noticed by", "made at, µs", "µs until repeated")
     return [
         Grid("parts", "Parts of its time", "they add up to it", ("part", "µs", "share"), parts),
         Grid("waits", "Ports where it waited", "", ("link", "tier", "µs"), ports),

@@ -98,7 +98,7 @@ def _require_few(events: int, from_ps: int, until_ps: int) -> None:
     if events > EVENTS_MAX:
         span = (until_ps - from_ps) * EVENTS_MAX // events
         raise UserError(
-            f"about {events:,} events or more from {from_ps / 1e6:g} us until {until_ps / 1e6:g} us, and at most "
+            f"about {events:,} events or more from {duration(from_ps)} until {duration(until_ps)}, and at most "
             f"{EVENTS_MAX:,} can be watched; choose a span of about {duration(span)} with --from and --until"
         )
 

@@ -8,6 +8,9 @@ from flowyard import text
 from flowyard.report import loads, reasons
 from flowyard.run_data import Run
 
+# Groups of runs with the same flows that are named.
+MOST_GROUPS = 6
+
 
 @dataclass(frozen=True)
 class Notice:
@@ -143,13 +146,27 @@ def _of_all(runs: Sequence[Run]) -> list[Notice]:
     if len(runs) < 2:
         return []
     found = []
-    traffic = {run.summary.get("traffic_digest") for run in runs}
-    if len(traffic) > 1:
-        body = "The runs did not carry the same flows (their traffic digests differ): compare distributions, not flows."
-        found.append(Notice("note", "Different traffic", body))
+    traffic = [(run.label, run.summary.get("traffic_digest")) for run in runs]
+    if len({digest for _, digest in traffic}) > 1:
+        found.append(Notice("note", "Different traffic", f"{other_flows(traffic)}."))
     found += _of_lengths(runs)
     if any(one.summary["flowyard"] != other.summary["flowyard"] for one, other in pairwise(runs)):
         found.append(
             Notice("warning", "Different versions", "The runs were made by different versions of Flowyard.")
         )
     return found
+
+
+def other_flows(runs: Sequence[tuple[str, object]]) -> str:
+    """Which of some runs carried the same flows, where not all of them did, by their labels and traffic digests."""
+    groups: dict[object, list[str]] = {}
+    for label, digest in runs:
+        groups.setdefault(digest, []).append(label)
+    together = [" with ".join(labels) for labels in groups.values() if len(labels) > 1]
+    if not together:
+        return "The runs did not carry the same flows (their traffic digests differ): compare distributions, not flows"
+    more = f"; and {len(together) - MOST_GROUPS} more groups" if len(together) > MOST_GROUPS else ""
+    return (
+        f"The same flows were carried by {'; '.join(together[:MOST_GROUPS])}{more}. Across these groups the flows "
+        "differ (traffic_digest): compare distributions there"
+    )

@@ -3,7 +3,9 @@
 Several runs share a sentence where it says the same of each; where it does not, it lists what it is in them.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from flowyard import text
@@ -25,8 +27,26 @@ def of_runs(runs: Sequence[Run]) -> str:
 
 def _one(runs: Sequence[Run], said: Callable[[Run], str]) -> str:
     found = list(dict.fromkeys(said(run) for run in runs))
+    if len(found) > 1 and (merged := _merged(found)):
+        return merged
     more = f"; and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
     return "; or ".join(found[:MOST_LISTED]) + more
+
+
+def _merged(found: Sequence[str]) -> str:
+    """Descriptions that differ in one value, in one: "a load of 0.2, 0.4 or 0.6, matrix uniform"; else empty."""
+    listed = [re.findall(r"[^\s,;]+|[\s,;]", words) for words in found]
+    pairs = [zip(listed[0], other, strict=False) for other in listed[1:]]
+    start = min(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], each)) for each in pairs)
+    pairs = [zip(listed[0][: start - 1 : -1], other[: start - 1 : -1], strict=False) for other in listed[1:]]
+    end = min(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], each)) for each in pairs)
+    values = [words[start : len(words) - end] for words in listed]
+    if not start or not all(len(value) == 1 for value in values) or len(values) > MOST_LISTED:
+        return ""
+    said = [value[0] for value in values]
+    return "".join(
+        [*listed[0][:start], ", ".join(said[:-1]), " or ", said[-1], *listed[0][len(listed[0]) - end :]]
+    )
 
 
 def network(run: Run) -> str:
@@ -118,8 +138,11 @@ def _time(runs: Sequence[Run]) -> str:
     if not windows:
         measured = "measured: the whole run"
     elif len(windows) == 1:
-        start, end = text.durations(*next(iter(windows)))
+        (window,) = windows
+        start, end = text.durations(*window)
         measured = f"measured: flows that start from {start} to {end}"
+        if window[0] >= window[1]:
+            measured = "measured: no flow, since the run ended within its warm-up"
     else:
         measured = "measured: flows that start in the window of each run"
     seeds = _listed([run.summary["seed"] for run in runs])

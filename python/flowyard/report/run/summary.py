@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 SHOWN = ("p50", "p95", "p99")
 # Traffic entries that are shown apart, as analysis.completion has it, which is imported late.
 MOST_ENTRIES = 8
+# Flows that an interval needs, as analysis.within_run has it, which is imported late.
+FEWEST = 40
 # Below tables with intervals, and below those without any.
 LEGEND = "[low, high]: 95 % interval; - for an end: too few flows, or too short a run"
-NO_INTERVALS = "no 95 % intervals: too few flows, or too short a run"
+FEW_FLOWS = f"no 95 % intervals: fewer than {FEWEST} flows are complete"
+NO_INTERVALS = (
+    f"no 95 % intervals: flows start at fewer than {FEWEST} instants, or slow flows follow slow flows for long, as "
+    "while queues grow or after a fault (docs/metrics.md, intervals within a run)"
+)
 UNKNOWN = "[-, -]"
 COMPLETION = (
     *("flows", "completed"),
@@ -57,7 +63,9 @@ def legend(result: "Result") -> str:
         (interval, name) for interval in (_fct_interval, _slowdown_interval) for name in ("mean", *SHOWN)
     ]
     known = any(interval(row, name) != UNKNOWN for row in completion(result) for interval, name in kinds)
-    return LEGEND if known else NO_INTERVALS
+    if known:
+        return LEGEND
+    return FEW_FLOWS if (completion(result)[-1]["completed"] or 0) < FEWEST else NO_INTERVALS
 
 
 def summary_table(result: "Result", title: str) -> TextTable:

@@ -17,7 +17,7 @@ from flowyard.folders import run_files
 from flowyard.forks import pl
 from flowyard.report.metrics import ALL_METRICS
 from flowyard.report.run import facts, fairness, labelled, page, tables
-from flowyard.report.run.notices import Notice
+from flowyard.report.run.notices import Notice, other_flows
 from flowyard.report.sweep import notices
 from flowyard.report.sweep.axis_types import value_label
 from flowyard.run_data import Run, with_derived
@@ -25,6 +25,7 @@ from flowyard.run_json import unstable_of
 from flowyard.sweeps import carrying
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.tables import LOADS, MOST_SIDE_BY_SIDE, Sweep
+from flowyard.terminal import folding
 from flowyard.terminal.console import TextTable, show
 
 # Of all flows, then of each group of sizes and each traffic entry, in the terminal.
@@ -184,6 +185,10 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
     for run in sweep.runs.filter("done").iter_rows(named=True):
         digests[run["replica"]].add(str(summaries[run["run"]].get("traffic_digest")))
     same = all(len(found) <= 1 for found in digests.values())
+    traffic = [
+        (point.label, tuple(str(summaries[key].get("traffic_digest")) for key in point.keys))
+        for point in points
+    ]
     if as_json:
         answer = {
             "folder": str(sweep.folder),
@@ -209,11 +214,7 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
     if points:
         show(side_by_side_table(sweep))
         if len(points) > 1:
-            print(
-                "all runs carried the same flows"
-                if same
-                else "the runs did not carry the same flows (traffic_digest differs): compare distributions, not flows"
-            )
+            folding.say("all runs carried the same flows" if same else _lower(other_flows(traffic)))
             if unequal := fairness.unequal([_scenario(sweep, point) for point in points]):
                 print(
                     f"they differ in: {', '.join(fact.name for fact in unequal)} (docs/how-to/compare-transports.md)"
@@ -231,6 +232,10 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
     print(f"{done:,} of {planned:,} runs are in {sweep.folder}")
     if report is not None:
         print(f"report in {report}")
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
 
 
 def _means(sweep: Sweep, point: Point) -> dict[str, Any]:
@@ -281,5 +286,6 @@ def side_by_side_table(sweep: Sweep) -> TextTable:
     for column in (*loads, "goodput_bps", *COUNTED):
         add(ALL_METRICS[column].name, column, means)
     replicas = max(len(point.keys) for point in points)
-    title = f"{sweep.name}: {f'means over {replicas} replicas' if replicas > 1 else f'{len(points)} runs side by side'}"
+    shown = text.counted(len(points), "run") + (" side by side" if len(points) > 1 else "")
+    title = f"{sweep.name}: {f'means over {replicas} replicas' if replicas > 1 else shown}"
     return TextTable(title, ["", *(point.label for point in points)], rows, bold=frozenset(bold))
