@@ -24,7 +24,7 @@ pub fn advice(setup: &Setup, measured: &Measured) -> Vec<Advice> {
         found.push(Advice {
             path: "run.measure.drain".into(),
             message: format!(
-                "{} of {} measured flows ended after arrivals had: less traffic than the load names disturbed them",
+                "{} of {} measured flows ended after the last arrival: they shared the network with less traffic than the load names",
                 measured.after_arrivals, measured.flows
             ),
             write: format!("run.measure.drain = \"{}\"", about(Time(measured.drain_ps.saturating_mul(3)))),

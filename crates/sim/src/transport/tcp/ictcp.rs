@@ -59,7 +59,7 @@ impl Default for Ictcp {
     }
 }
 
-/// Bits a second of so many bytes in a time.
+/// Bits per second of so many bytes in a time.
 fn bits_per_second(bytes: u64, time: Time) -> f64 {
     8.0 * bytes as f64 * SECOND as f64 / time.0.max(1) as f64
 }
@@ -85,7 +85,7 @@ pub struct Interface {
     bytes: u64,
     timed_bytes: u64,
     weighted: f64,
-    /// Rate that windows may still take in this half, in bits a second.
+    /// Rate that windows may still take in this half, in bits per second.
     quota: f64,
     /// Whether little was left.
     scarce: bool,
@@ -122,7 +122,7 @@ impl Interface {
         Time((self.weighted / self.timed_bytes as f64) as u64)
     }
 
-    /// So many bits a second have been measured: windows may take the rest.
+    /// So many bits per second have been measured: windows may take the rest.
     fn widens(&mut self, measured: f64, rate: Rate, rules: &Ictcp, now: Time) {
         self.quota = (rules.share * rate.0 as f64 - measured).max(0.0);
         self.scarce = self.quota < rules.scarce * rate.0 as f64;
@@ -153,7 +153,7 @@ pub struct Advertised {
     /// The first byte that the latest timed acknowledgement has permitted, and when it was sent.
     mark: Option<(u64, Time)>,
     rtt: Rtt,
-    /// Bytes since the last look, and the measured throughput in bytes a second.
+    /// Bytes since the last look, and the measured throughput in bytes per second.
     bytes: u64,
     since: Time,
     measured: f64,
