@@ -122,6 +122,8 @@ def test_units_of_options():
     without = settings_of("-disable_trim -sleek").parts()
     assert without["transport"]["uet"] == {"control": "nscc", "trimming": False, "sleek": {}}
     assert without["queue"]["trimming"] == {"trim": "none"}
+    pair = settings_of("-enable_accurate_base_rtt").parts()
+    assert pair["transport"]["uet"] == {"control": "nscc", "base_rtt": "pair"}
 
 
 def test_degraded_links_are_those_of_the_first_aggregation_switches():
@@ -145,7 +147,7 @@ def test_every_field_of_an_option_exists(plan):
     words = (
         "-receiver_cc -target_q_delay 6 -qa_gate 3 -force_disable_oversubscribed_cc -Ai 0.01 -Md 0.5 -alpha 0.5 "
         "-cwnd 9 -mtu 4150 -paths 16 -load_balancing_algo reps_legacy -sack_threshold 1 "
-        "-disable_base_rtt_update_on_nack -q 50 -ecn 5 20 -trimsize 64 -failed 2"
+        "-enable_accurate_base_rtt -disable_base_rtt_update_on_nack -q 50 -ecn 5 20 -trimsize 64 -failed 2"
     )
     settings = settings_of(words)
     found |= settings.parts()
@@ -163,7 +165,7 @@ def test_every_field_of_an_option_exists(plan):
         ("-end -3", r"here: -end -3: must be a number, 0 or more"),
         ("-load_balancing_algo best", r"must be one of mixed, oblivious, bitmap, reps, reps_legacy"),
         ("-strat ecmp_ar", r"-strat ecmp_ar: has no counterpart; read: ecmp_host$"),
-        ("-enable_accurate_base_rtt", r"has no counterpart"),
+        ("-disable_fd", r"has no counterpart"),
         ("-receiver_cc -sender_cc_algo dctcp", r"-sender_cc_algo dctcp with credit of the receiver has no counterpart"),
     ],
 )  # fmt: skip

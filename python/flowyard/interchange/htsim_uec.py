@@ -299,6 +299,7 @@ OPTIONS = {
     "-load_balancing_algo": Option(1, "`entropy`", _entropy),
     "-sack_threshold": Option(1, "`ack_bytes`", _field("transport", "ack_bytes", _bytes)),
     "-sleek": Option(0, "`sleek = {}`", _fixed("transport", "sleek", {})),
+    "-enable_accurate_base_rtt": Option(0, '`base_rtt = "pair"`', _fixed("transport", "base_rtt", "pair")),
     "-disable_base_rtt_update_on_nack": Option(
         0, "`base_rtt_from_nacks = false`", _fixed("transport", "base_rtt_from_nacks", False)
     ),
@@ -342,11 +343,6 @@ OPTIONS = {
     **{
         name: Option(values, REFUSED, _refused(reason))
         for name, values, reason in (
-            (
-                "-enable_accurate_base_rtt",
-                0,
-                "a first base round trip for each pair of hosts has no counterpart",
-            ),
             ("-queue_size_bdp_factor", 1, "has no counterpart; -q gives the packets of a port"),
             ("-disable_fd", 0, "has no counterpart"),
             ("-host_queue_type", 1, "has no counterpart: hosts send control packets first"),
