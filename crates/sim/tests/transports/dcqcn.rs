@@ -180,6 +180,27 @@ fn packets_are_marked_above_the_threshold() {
     }
 }
 
+/// A port that marks each ECN-capable packet behind 2 KB marks those of DCTCP, and none of a control by telemetry or round-trip
+/// times: only controls that react to marks have ECN-capable packets.
+#[test]
+fn packets_are_markable_for_controls_that_need_it() {
+    let marks = |congestion: &str| {
+        let run = run(&format!(
+            r#"
+            transport.roce.congestion = "{congestion}"
+            queue.lossless = {{ kmin = "2KB", kmax = "2KB", pmax = 1.0, xoff = "1MB" }}
+            {}
+            "#,
+            scenarios::incast(4, "40Gbps", 500_000)
+        ));
+        run.counters().marks
+    };
+    for congestion in ["hpcc", "powertcp", "timely"] {
+        assert_eq!(marks(congestion), 0, "{congestion}");
+    }
+    assert!(marks("dctcp") > 0);
+}
+
 /// With an acknowledgement for the last packet only, all other answers are notifications.
 #[test]
 fn notifications_are_rare() {

@@ -5,7 +5,8 @@
 //! which 1440 B are payload, and takes T; a packet without payload is 84 B and takes A.
 
 use crate::common::scenarios::timed_flows;
-use crate::common::{Run, US, run, run_with};
+use crate::common::{Run, US, run, run_with, scenario};
+use flowyard_sim::outlook;
 use proptest::prelude::*;
 
 /// 1538 B and 84 B at 10 Gbps.
@@ -98,6 +99,20 @@ fn the_derived_window() {
     let settings = "transport.homa = { frame_overhead = \"38B\", least_frame = \"84B\" }";
     let run = run(&messages(settings, &[("m", 0, 1, 0, 100 * PAYLOAD)]));
     assert_eq!(run.flow("fct_ps"), 126_270_400);
+}
+
+/// Eight levels are shared in proportion to unscheduled bytes, unless their number is given. A message of 1000 B is all
+/// unscheduled; of 14 packets and a window of seven, 7 x 1538 B are, and 7 x (1538 + 84) B of data and grants are not: 3.9 of
+/// eight; of 10 MB hardly a thousandth is.
+#[test]
+fn levels_follow_the_traffic() {
+    let levels = |bytes, more| {
+        let text = messages(&framed(7, more), &[("m", 0, 1, 0, bytes)]);
+        let outlook = outlook(&scenario(&text, &[])).expect("a scenario that can be run");
+        outlook.derived.get("transport.homa.unscheduled_levels").and_then(|levels| levels.as_u64())
+    };
+    assert_eq!([1000, 14 * PAYLOAD, 10_000_000].map(|bytes| levels(bytes, "")), [7, 4, 1].map(Some));
+    assert_eq!(levels(1000, "unscheduled_levels = 2"), None);
 }
 
 /// LIT-HOMA-4: two senders with a < b packets, both more than the window: the short one ends behind the long one's unscheduled

@@ -81,6 +81,27 @@ fn weights_are_shares_of_the_pulls() {
     }
 }
 
+/// By default a priority has twice the pulls of the next one: four of them have 8, 4, 2 and 1 of 15.
+#[test]
+fn weights_halve_from_one_priority_to_the_next() {
+    let of_priority = |priority: u32| {
+        format!(
+            "{}\npriority = {priority}\n",
+            flows(&format!("flow-{priority}"), &[[priority + 1, 0]], 10_000_000)
+        )
+    };
+    let run = run(&format!(
+        "transport.ndp = {{ pull_order = \"weighted\", initial_window = 10 }}\n\
+         topology.single-switch = {{ hosts = 5, rate = \"1Gbps\" }}\nrun.until = \"20ms\"\n{}",
+        [0, 1, 2, 3].map(of_priority).concat()
+    ));
+    let pulled: Vec<u64> = run.flows("delivered_bytes").iter().map(|bytes| bytes / PAYLOAD - 10).collect();
+    let share = pulled.iter().sum::<u64>() / 15;
+    for (packets, weight) in pulled.iter().zip([8, 4, 2, 1]) {
+        assert!(packets.abs_diff(weight * share) <= 20, "{pulled:?}: {weight} of 15 are {}", weight * share);
+    }
+}
+
 /// Three packets of three hosts reach a port at once that holds one packet and one header. The first passes:
 /// 2 T + 2 d. The third's header is sent back at T + d and is there C + d later; nothing else is in flight,
 /// so it is retransmitted at once, and is at the receiver 2 T + 2 d after that. The second's header waits

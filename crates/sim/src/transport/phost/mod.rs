@@ -379,11 +379,30 @@ impl Endpoint for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::contract::fake::FakeHost;
 
     /// Packets that a sender may have in flight by free tokens, before the receiver has granted any, and by granted ones.
     #[test]
     fn the_first_burst_is_of_free_tokens() {
         let profile = Phost { free_tokens: 3, token_window: 9, ..Phost::default() }.profile();
         assert_eq!((profile.initial_burst, profile.in_flight_max), (Some(3), Some(9)));
+    }
+
+    /// A flow of one packet is acknowledged; a token that comes behind that, as if it had gone by a longer path, sends nothing.
+    #[test]
+    fn a_late_token_sends_nothing() {
+        let flow = ConnId(0);
+        let mut host = FakeHost::pair(1000);
+        let mut model = Model::new(host.configs(vec![Phost::default()]));
+        host.start(&mut model, flow);
+        let packets = host.sends(&mut model, flow, 99);
+        assert_eq!(packets.len(), 1);
+        let answers = host.receives(&mut model, &packets[0]);
+        let ack =
+            answers.into_iter().find(|answer| answer.header.kind == kind::ACK).expect("all has arrived");
+        host.answers(&mut model, &ack);
+        let header = Header { kind: kind::TOKEN, ..Header::default() };
+        host.answers(&mut model, &Packet { header, ..ack });
+        assert_eq!(host.sends(&mut model, flow, 99).len(), 0);
     }
 }

@@ -245,4 +245,31 @@ mod tests {
         });
         assert_eq!(windows, [100_000, 80_000, 70_000].map(Some));
     }
+
+    /// The line falls to a half within a round trip, and with it the pipe, to 50 KB: neither the window nor that of the
+    /// last round trip is longer. With 50 KB in the port the power is 2: (25 + 10 + 50) / 2 = 42.5 KB.
+    #[test]
+    fn a_slower_line_bounds_the_window_of_the_last_round_trip() {
+        let line = Rate(50_000_000_000);
+        let config = PowerTcp {
+            gamma: 0.5,
+            beta: Some(Bytes(10_000)),
+            base_rtt: Derived::Given(Time::from_us(8)),
+            ..PowerTcp::default()
+        };
+        let mut model = Model::new(&config, Rate(100_000_000_000));
+        let windows = [1, 2].map(|answer| {
+            let hop = Hop {
+                time: Time::from_us(8 * answer),
+                sent: 50_000 * answer as u32,
+                queue_bytes: 50_000,
+                rate: line,
+            };
+            let ack = Ack { una: 1000 * answer, next: 1_000_000, ..Ack::default() };
+            model.on_ack(&ack, &Telemetry::of(&[hop]));
+            model.on_line(line);
+            model.window()
+        });
+        assert_eq!(windows, [50_000, 42_500].map(Some));
+    }
 }

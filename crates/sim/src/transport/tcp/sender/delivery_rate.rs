@@ -158,6 +158,9 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::tcp::Tcp;
+    use crate::transport::tcp::congestion::bbr::Bbr;
+    use crate::transport::tcp::selective_tests::sack;
     use crate::transport::tcp::sender::delivered::Latest;
 
     const US: fn(u64) -> Time = Time::from_us;
@@ -233,6 +236,21 @@ mod tests {
             sampler.on_send(0, false, US(again_at));
             let rate = sampler.on_delivered(&delivered(0, again_at), US(100), US(115));
             assert_eq!(rate.is_some(), counts, "{rate:?}");
+        }
+    }
+
+    /// A segment that is sent with nothing in flight, 1 ms after the connection began, is the first of its flight: rates count
+    /// from there. One behind it is not, and neither is its own retransmission.
+    #[test]
+    fn a_lone_segment_begins_a_flight() {
+        let config = Tcp { congestion: Some(Bbr::default().into()), ..sack() };
+        let mut sender = Sender::default();
+        sender.reset(&config.resolved());
+        for (number, again, now) in [(0, false, 1000), (1, false, 1010), (0, true, 1020)] {
+            sender.note_sending(number, again, US(now));
+            let sampler = sender.own().sampler.as_ref().expect("BBR takes samples");
+            let note = sampler.notes[number as usize];
+            assert_eq!((note.first_sent, note.delivered_at), (US(1000), US(1000)), "at {now} us");
         }
     }
 

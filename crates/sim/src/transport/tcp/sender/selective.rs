@@ -323,6 +323,7 @@ mod tests {
     use super::*;
     use crate::engine::contract::packet::flag;
     use crate::transport::source::Messages;
+    use crate::transport::tcp::congestion::Window;
     use crate::transport::tcp::receiver::Receiver;
     use crate::transport::tcp::selective_tests::{FLOW, round, sack, started};
     use crate::transport::tcp::sender::forward::Forward;
@@ -401,5 +402,28 @@ mod tests {
         }
         let sender = &model.senders.get(FLOW).0;
         assert!(sender.una_seq >= until && sender.reduction.is_none());
+    }
+
+    /// The acknowledgement that ends a recovery ends its reduction first: from the threshold the window grows as by any later
+    /// one, by mss^2 / cwnd (RFC 5681, equation 3).
+    #[test]
+    fn the_end_of_a_recovery_lets_the_window_grow() {
+        let config = Tcp { repair: Some(Repair::Proportional), ..sack() };
+        let (mut host, mut model, packets) = started(20, 1_000_000, config);
+        let mut later = Vec::new();
+        for (_, packet) in packets.iter().enumerate().filter(|(number, _)| *number != 5) {
+            later.extend(round(&mut host, &mut model, packet));
+        }
+        later.sort_by_key(|packet| packet.header.number);
+        assert!(model.senders.get(FLOW).0.recovering);
+        for packet in &later {
+            round(&mut host, &mut model, packet);
+            if !model.senders.get(FLOW).0.recovering {
+                break;
+            }
+        }
+        let sender = &model.senders.get(FLOW).0;
+        let Window { cwnd, ssthresh, mss, .. } = sender.window;
+        assert_eq!((sender.recovering, cwnd), (false, ssthresh + mss * mss / ssthresh));
     }
 }

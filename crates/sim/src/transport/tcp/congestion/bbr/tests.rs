@@ -203,6 +203,23 @@ fn the_round_trip_is_measured_anew() {
     assert!(bench.window.cwnd >= before, "{} after {before}", bench.window.cwnd);
 }
 
+/// After a pause of more than ten seconds the round trip is old, and the first sample behind it measures it without holding the
+/// sender back. Ten seconds after that sample it is old once more, and four segments are in flight.
+#[test]
+fn a_pause_saves_one_measurement_only() {
+    let mut bench = Bench::probing(&plain());
+    let long = Time::from_us(10_100_000);
+    bench.now = bench.now + long;
+    bench.model.on_restart(&mut bench.window, bench.now);
+    let first = bench.sample(10, 10);
+    assert!(!bench.take(&first));
+    bench.now = bench.now + long;
+    let mut second = bench.sample(10, 10);
+    second.round_trip = Some(Time::from_us(120_000));
+    assert!(bench.take(&second));
+    assert_eq!(bench.window.cwnd, 4 * MSS);
+}
+
 /// A recovery: in its first round as much is sent as is delivered, so that five in flight and one delivered leave a window
 /// of six; then the window grows by what is delivered, and after the recovery it is that of before.
 #[test]
