@@ -333,6 +333,7 @@ mod tests {
         assert_eq!(chosen(Method::PauseQueueBandwidth, [(0, 0), (0, 0), (0, 1)]), 1);
         // A queue of the next level counts before use of a lower one.
         assert_eq!(chosen(Method::PauseQueueBandwidth, [(0, 0), (6_000, 0), (0, 1)]), 0);
+        assert_eq!(chosen(Method::QueueBandwidth, [(0, 0), (30_000, 0), (6_000, 0)]), 0);
         assert_ne!(chosen(Method::Pause, ports), 2);
     }
 

@@ -199,6 +199,23 @@ mod tests {
         assert_eq!(set.iter().map(Vec::len).collect::<Vec<_>>(), [3, 4]);
     }
 
+    /// Two hosts at neighbours in a ring, three links apart: the way around is a path up to twice as long. It has four cables and
+    /// those of the hosts in a ring of five switches, and a cable more in one of six.
+    #[test]
+    fn a_way_around_is_no_longer_than_twice_the_longest() {
+        for (count, lengths) in [(5, vec![3, 6]), (6, vec![3])] {
+            let mut fabric = Fabric::default();
+            let hosts = [0, 1].map(|host| fabric.add_node(format!("host {host}"), "host"));
+            let ring: Vec<_> =
+                (0..count).map(|at| fabric.add_node(format!("switch {at}"), "switch")).collect();
+            let mut cable = |a, b| fabric.add_cable(a, b, Rate(1_000_000_000), Time::from_us(1));
+            hosts.iter().zip(&ring).for_each(|(host, switch)| _ = cable(*host, *switch));
+            (0..count).for_each(|at| _ = cable(ring[at], ring[(at + 1) % count]));
+            let set = scheme(&fabric, 4).find(hosts[0], hosts[1]);
+            assert_eq!(set.iter().map(Vec::len).collect::<Vec<_>>(), lengths);
+        }
+    }
+
     /// Of the four paths between pods of FT(4, 3), the first two have no link between switches in common, and all four are there
     /// after that.
     #[test]
