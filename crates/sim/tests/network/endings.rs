@@ -160,3 +160,31 @@ fn patience_begins_with_the_last_start() {
     assert_eq!((whole.status(), whole.end()), (Status::Stalled, 4 * US));
     same(&whole, &in_parts(&scenario, 2, &InTurn));
 }
+
+/// Flows in the background end no run that awaits no other: the long one is whole, long after the short one has ended.
+#[test]
+fn background_alone_ends_no_run() {
+    let text = r#"
+        transport = "ndp"
+        topology.leaf-spine = { leaves = 2, spines = 2, hosts = 2, rate = "1Gbps", delay = "1us" }
+        run.until = "20ms"
+        [[traffic]]
+        name = "short"
+        background = true
+        arrivals.at-once.jitter = "0s"
+        matrix.pairs = [[1, 3]]
+        sizes.fixed = "1KB"
+        [[traffic]]
+        name = "long"
+        background = true
+        arrivals.at-once.jitter = "0s"
+        matrix.pairs = [[0, 2]]
+        sizes.fixed = "1MB"
+    "#;
+    let scenario = scenario(text, &[]);
+    let whole = run_scenario(&scenario, Agenda::Calendar);
+    for run in [&whole, &in_parts(&scenario, 2, &InTurn)] {
+        assert_eq!(run.flows("delivered_bytes"), [1000, 1_000_000]);
+        assert!(run.flows("fct_ps")[1] > 8 * MS, "1 MB at 1 Gbps");
+    }
+}

@@ -89,6 +89,25 @@ fn a_window_ends_behind_the_flows_of_the_last_round() {
     assert_eq!(run_with(INCASTS, &[]).0.summary.measured.flows, 400);
 }
 
+/// Rounds some 1.5 ms apart of a host of 1 Gbps and one of 10 Gbps, whose jitter is up to 12 us and 1.2 us: the window ends
+/// behind both flows of its last round.
+#[test]
+fn a_window_ends_behind_the_longest_jitter() {
+    let text = r#"
+        transport = "ndp"
+        topology.line = { switches = 1, rates = ["1Gbps", "10Gbps"] }
+        [[traffic]]
+        name = "both"
+        arrivals.poisson = { load = 0.001, each = "round" }
+        matrix.pairs = [[0, 1], [1, 0]]
+        sizes.fixed = "1KB"
+        flows = 40
+    "#;
+    for seed in ["1", "2", "3"] {
+        assert_eq!(run_with(text, &[AUTO, ("run.seed", seed)]).0.summary.measured.flows, 40, "seed {seed}");
+    }
+}
+
 /// Arrivals go on for the drain behind the window. Measured flows that end later than that are counted, and no others: of
 /// 150 kB each, which take 1.2 ms at least, some end in a drain of 3 ms.
 #[test]
@@ -330,6 +349,15 @@ fn an_end_before_the_warm_up() {
     let measured = run_with(&text, &[until]).0.summary.measured;
     assert_eq!((measured.from_ps, measured.until_ps), (5_000_000_000, 10_000_000_000));
     assert!(measured.wanted_ps > Some(30_000_000_000));
+}
+
+/// Of the end of the window and that of the run, the earlier one bounds the warm-up.
+#[test]
+fn the_earlier_of_two_ends_bounds_the_warm_up() {
+    let text = format!("transport.datagram = {{}}\n{}", LOADED.replace("flows = 100", ""));
+    let until = ("run.measure", r#"{ "until": "10ms" }"#);
+    let measured = run_with(&text, &[until, ("run.until", "20ms")]).0.summary.measured;
+    assert_eq!((measured.from_ps, measured.until_ps), (5_000_000_000, 10_000_000_000));
 }
 
 /// Flows in one direction over a line of switches, of 0.3 of their hosts' links and 0.8 of the link between switches: the rule is
