@@ -175,6 +175,13 @@ mod tests {
         assert_eq!(of("every"), format!("did you mean \"{every}\"?"));
     }
 
+    /// Two entries have sizes, and the third has none yet.
+    #[test]
+    fn keys_that_are_there_go_before_absent_ones() {
+        let sizes = ["traffic.a.sizes", "traffic.b.sizes"].join("\" or \"");
+        assert_eq!(guessed("sizes", json!(0.7)), Some(format!("did you mean \"{sizes}\"?")));
+    }
+
     #[test]
     fn the_table_of_the_key_goes_before_others() {
         let of = |path| guessed(path, json!(0.7)).unwrap_or_default();

@@ -497,6 +497,19 @@ fn intervals_skip_or_add() {
     assert!((10..20).contains(&of("skip")), "{}", of("skip"));
 }
 
+/// The first flow has slots 0 and 1; the second, of nine packets and three slots, arrives behind it and is discarded at once:
+/// no slot passes with an empty link at the end.
+#[test]
+fn a_run_ends_as_its_last_flow_is_discarded() {
+    for step in ["slot", "event"] {
+        let outcome = run(&format!(
+            "discipline.peq = {{ discard = \"leave\", early_termination = \"expired\" }}\nrun.step = \"{step}\"\n\
+             [generation]\nlist = [{{ size = 2, deadline = 5 }}, {{ arrival = 2, size = 9, deadline = 3 }}]"
+        ));
+        assert_eq!((outcome.slots, outcome.sent, outcome.flows.len()), (2, 2.0, 2), "{step}");
+    }
+}
+
 /// The watch is called by work, not by decisions: among many flows one takes long, and without flows there is
 /// none.
 #[test]
