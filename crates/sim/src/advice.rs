@@ -91,6 +91,16 @@ fn digits(value: f64, units: &[(f64, &str)], base: &str) -> String {
     format!("{text} {unit}")
 }
 
+/// The offered load of an entry, on the wire.
+pub struct Offer<'a> {
+    pub entry: usize,
+    /// Where its load stands in the scenario.
+    pub path: &'a str,
+    pub load: f64,
+    /// Bits per second, with headers.
+    pub bps: f64,
+}
+
 #[cfg(test)]
 pub mod tests {
     //! Shared parts of the tests of advice in other files.

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::advice::{Advice, NEARLY, about, size, span};
+use crate::advice::{Advice, NEARLY, Offer, about, size, span};
 use crate::controller;
-use crate::crowded::{self, Offer};
+use crate::crowded;
 use crate::derived::Longest;
 use crate::ids::LinkId;
 use crate::inert;

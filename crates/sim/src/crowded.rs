@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::advice::{Advice, NEARLY};
+use crate::advice::{Advice, NEARLY, Offer};
 use crate::ids::{LinkId, NodeId};
 use crate::observe::link_name;
 use crate::setup::Setup;
@@ -12,16 +12,6 @@ use crate::setup::Setup;
 const PAIRS: usize = 2_000;
 /// Standard deviations by which a link's share may be more than it is, as one of the flows drawn.
 const DEVIATIONS: f64 = 4.0;
-
-/// The offered load of an entry, on the wire.
-pub struct Offer<'a> {
-    pub entry: usize,
-    /// Where its load stands in the scenario.
-    pub path: &'a str,
-    pub load: f64,
-    /// Bits per second, with headers.
-    pub bps: f64,
-}
 
 /// Bits per second of one link, and by how many of the flows drawn that is known.
 #[derive(Clone, Copy, Default)]

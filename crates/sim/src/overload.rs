@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::advice::{Advice, NEARLY};
-use crate::crowded::Offer;
+use crate::advice::{Advice, NEARLY, Offer};
 use crate::setup::Setup;
 use crate::units::Rate;
 

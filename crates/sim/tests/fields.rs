@@ -343,6 +343,7 @@ const UNREAD: &[&str] = &[
     "trimming.trimmed_bytes",
     "uet.initial_window",
     "uet.min_window",
+    "uet.network_delay",
 ];
 
 /// Sets each unread field of a scenario that has not been seen.

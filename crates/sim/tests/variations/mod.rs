@@ -19,9 +19,29 @@ pub fn variations() -> Vec<Variation> {
         balancers(),
         ultra_ethernet(),
         receivers(),
+        incasts(),
         others(),
     ]
     .concat()
+}
+
+/// Flows that are long enough for a receiver to narrow their windows, and packets that a port may mark.
+fn incasts() -> Vec<Variation> {
+    let golden = "single-switch-ictcp-fpq";
+    let long = vec![("/traffic/0/sizes", json!({"fixed": "2MB"}))];
+    vec![
+        ("Ictcp.narrow_above", golden, long.clone()),
+        ("Ictcp.rounds", golden, long.clone()),
+        ("Ictcp.widen_below", golden, long),
+        (
+            "Fpq.ecn",
+            golden,
+            vec![
+                ("/traffic/0/transport", json!({"datagram": {"ecn_capable": true}})),
+                ("/traffic/0/sizes", json!({"fixed": "600KB"})),
+            ],
+        ),
+    ]
 }
 
 /// Estimates, caps and weights of rates.
@@ -292,6 +312,19 @@ fn ultra_ethernet() -> Vec<Variation> {
         ("Nscc.max_decrease", tree, crowded(json!({"decrease": 1.0, "max_decrease": 0.1}))),
         ("Nscc.quick_adapt", tree, crowded(json!({}))),
         ("Nscc.quick_adapt_gate", tree, crowded(json!({}))),
+        // An incast within a rack and a pod, whose first windows follow from the delay.
+        (
+            "Uet.network_delay",
+            tree,
+            vec![(
+                "/traffic",
+                alone(
+                    json!({"incast": {"senders": 3, "receiver": 0}}),
+                    "1MB",
+                    json!({"base_rtt": "pair", "network_rtt": "100us", "network_delay": "100us"}),
+                ),
+            )],
+        ),
         ("Nscc.fast_increase", tree, vec![("/traffic", alone(json!("permutation"), "300KB", small))]),
         ("Bitmap.most", leaves, uneven(json!({"bitmap": {"most": 2}}), 8)),
         ("Bitmap.timed_out", leaves, uneven(json!({"bitmap": {"timed_out": 1}}), 4)),
