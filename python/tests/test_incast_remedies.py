@@ -1,5 +1,7 @@
 """Remedies against Incast that need no transport of their own: smaller packets, and answers in batches."""
 
+from typing import Any
+
 import pytest
 
 import flowyard as fy
@@ -8,7 +10,7 @@ RATE_GBPS, DELAY_US, BUFFER = 1, 25, 64_000
 HEADER = 40
 
 
-def incast(senders: int, *, tcp: dict, traffic: list) -> fy.Result:
+def incast(senders: int, *, tcp: dict[str, Any], traffic: list[dict[str, Any]]) -> fy.Result:
     """A run over a switch with a buffer of 64 KB a port."""
     return fy.run(
         {
@@ -57,7 +59,7 @@ def test_staggered_answers_lose_nothing():
     """
     tcp = {"initial_window": 8, "receive_window": "11680B", "handshake": False, "rto_min": "200ms"}
 
-    def batch(number: int, size: int) -> dict:
+    def batch(number: int, size: int) -> dict[str, Any]:
         begins = {"after": {"entry": f"b{number - 1}", "each": "all"}} if number else "at-once"
         pairs = [[1 + number * size + sender, 0] for sender in range(size)]
         return {
