@@ -28,6 +28,16 @@ GUIDE: Any = {"color": "#777777", "linewidth": 0.9, "linestyle": ":"}
 POINTS = 200
 
 
+def label_thirds(axes: "Axes") -> None:
+    """Labels 1, 2 and 5 of each power of ten as plain numbers, or over more than two of these the powers alone."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
 class Chart:
     """A way to show results."""
 
@@ -186,6 +196,7 @@ class Completions(Chart):
             axes[0].set(yscale="log", ylabel="share that takes longer", ylim=(0.5 / count, 1))
         if self.log:
             axes[0].set_xscale("log")
+            label_thirds(axes[0])
         if self.within:
             axes[0].axvline(self.within, **GUIDE)
 
