@@ -46,7 +46,7 @@ def members(definition: str) -> set[str]:
 # A page by itself; those of TCP's that have none are on its page, as is DCQCN of the HPCC simulator on DCQCN's;
 # prototypes have a how-to, and RoCE has a page without a figure, of its controls' common fields.
 CONTROLS = members("Congestion") | members("RateControl")
-TRANSPORTS = (members("Transport") | CONTROLS | {"pias"}) - {
+TRANSPORTS = (members("Transport") | CONTROLS | {"pias", "ictcp"}) - {
     *("newreno", "reno", "python", "roce", "dcqcn-hpcc")
 }
 

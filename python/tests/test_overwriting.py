@@ -222,9 +222,17 @@ def test_the_tables_have_every_verb_that_writes():
             elif action.dest in ("output", "write"):
                 yield " ".join(path)
 
-    assert set(outputs(cli.parser())) == {verb.partition(" of ")[0] for verb in FILES} | set(FOLDERS) | set(
-        PICTURES
-    )
+    of_files = {verb.partition(" of ")[0] for verb in FILES}
+    assert set(outputs(cli.parser())) == of_files | set(FOLDERS) | set(PICTURES) | {"demo"}
+
+
+def test_the_demo_begins_in_a_new_folder(here, capsys, monkeypatch):
+    monkeypatch.setattr("flowyard.results.run", lambda *_, **__: pytest.fail("it ran"))
+    (here / "taken").mkdir()
+    (here / "taken" / "notes.md").write_bytes(FOREIGN)
+    assert cli.main(["demo", "-o", "taken"]) == 2
+    assert "taken" in capsys.readouterr().err
+    assert (here / "taken" / "notes.md").read_bytes() == FOREIGN
 
 
 @pytest.mark.parametrize("verb", PICTURES)

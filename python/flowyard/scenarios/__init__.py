@@ -9,6 +9,8 @@ from flowyard.errors import UserError
 from flowyard.folders import reading
 
 _HERE = Path(__file__).parent
+# Letters of a text that a message shows.
+SHOWN = 40
 
 
 def names() -> list[str]:
@@ -39,8 +41,10 @@ def find(scenario: str | PathLike[str]) -> Path:
     if reason := reading.unreachable(path):
         raise UserError(f"{asked}: {reason}")
     if "\n" in asked:
+        first = asked.strip().partition("\n")[0][:SHOWN]
         raise UserError(
-            "the scenario is a text of several lines, and no file; write it into a file, or give tomllib.loads(text)"
+            f"{first} ...: the scenario is a text of several lines, and no file; write it into a file, or give "
+            "tomllib.loads(text)"
         )
     near = _beside(path) or _nearest(name, names())
     meant = f"did you mean {near}? " if near else ""
