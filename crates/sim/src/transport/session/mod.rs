@@ -204,7 +204,10 @@ impl<R: Record> Model<R> {
         if gave_up && config.reinject && !alone && self.outgoing.at(flow, cx).give_up(own) {
             self.wake(flow, cx);
         }
-        self.end_scatter(flow, cx);
+        // The last of its subflows may have given the flow up.
+        if !cx.sender(flow).done {
+            self.end_scatter(flow, cx);
+        }
         self.protect(flow, cx);
     }
 }
