@@ -204,7 +204,7 @@ impl<R: Record> Model<R> {
         if gave_up && config.reinject && !alone && self.outgoing.at(flow, cx).give_up(own) {
             self.wake(flow, cx);
         }
-        // The last of its subflows may have given the flow up.
+        // The event of a timer that has been cleared may come after the end of the flow.
         if !cx.sender(flow).done {
             self.end_scatter(flow, cx);
         }
