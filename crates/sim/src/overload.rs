@@ -58,7 +58,7 @@ pub fn together(offers: &[Offer], setup: &Setup) -> Option<Advice> {
     }
     let most = (0..offers.len()).max_by(|one, other| need(*one, worst).total_cmp(&need(*other, worst)))?;
     let Offer { path, load, .. } = offers[most];
-    // What the others leave, or, if they leave nothing, its part of the whole.
+    // The share of the links that the other entries leave; if they leave none, all entries are to shrink alike.
     let left = 1.0 - (needs - need(most, worst));
     let fits = if left > 0.0 { load * left / need(most, worst) } else { load / needs };
     Some(Advice {

@@ -80,7 +80,7 @@ pub fn list_below(root: &Value, schema: &Value, path: &str, items: &[Value]) -> 
     };
     let lists = lists.filter(|(_, member)| types(member).contains(&"array"));
     let lists = lists.filter(|(_, member)| of_tables(member) == first.is_object());
-    // Of equals the last one counts, which is the first from behind.
+    // max_by_key takes the last of equals: from behind, the first of the schema.
     let (key, _) = lists.rev().max_by_key(|(_, member)| known(member))?;
     match first {
         Value::Object(_) => Some(format!("in TOML each item begins with [[{}]]", join(path, key))),
