@@ -94,7 +94,7 @@ class Checked:
     def outlook(self) -> str:
         """What there is to know of a run before it, as JSON: needs, derived, advice.
 
-        {needs: {memory_bytes, packet_hops, end_ps, sample_rows, port_looks}, is_least, derived: {path: value},
+        {needs: {memory_bytes, packet_hops, end_ps, sample_rows, port_looks}, why_least, derived: {path: value},
         advice: [{path, message, write}]}.
 
         Raises:

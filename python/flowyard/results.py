@@ -380,7 +380,8 @@ class Outlook(NamedTuple):
 
     Attributes:
         needs: About what it will need: memory_bytes (of the simulation), packet_hops, end_ps, sample_rows, port_looks.
-        is_least: Whether these leave out retransmissions that there will be, so that it will need more.
+        why_least: Why it will need more than that (retransmissions, a load that the network does not carry); None if
+            nothing is known that these leave out.
         derived: The values of fields that the scenario leaves to the network ("bdp", "derived"), by their paths.
         advice: What is allowed and probably not meant: dicts of path, message (with its numbers) and write (the line to
             write instead).
@@ -388,10 +389,15 @@ class Outlook(NamedTuple):
     """
 
     needs: dict[str, int]
-    is_least: bool
+    why_least: str | None
     derived: dict[str, Any]
     advice: list[dict[str, str]]
     window: dict[str, Any]
+
+    @property
+    def is_least(self) -> bool:
+        """Whether it will need more than `needs`."""
+        return self.why_least is not None
 
 
 def outlook(

@@ -16,11 +16,6 @@ from flowyard.text import digits, duration, durations, room, span
 TRIAL_S = 0.3
 # Runs of fewer packet-hops take a second at most on a machine that does nothing else: no run is begun to say so.
 SHORT_HOPS = 1_000_000
-# Why an estimate is one of the least.
-WHY_LEAST = (
-    "flows that begin together send more than the port to their receiver holds: retransmissions and timeouts, which no "
-    "estimate has, come on top, and may take many times as long"
-)
 # A trial takes the memory of the run.
 MOST_BYTES = 2**30
 

@@ -60,7 +60,7 @@ SET = {
     "transport=dctcp": 'write { tcp = { congestion = "dctcp" } }',
     "transport=rocev2": 'did you mean "roce"?',
     "transport=RoCE_v2": 'did you mean "roce"?',
-    "transport=eqds": 'did you mean "uet"?',
+    "transport=eqds": 'write { uet = { control = "eqds" } }',
     "topology=fattree": 'did you mean "fat-tree"?',
     "topology=clos": 'did you mean "leaf-spine"?',
     "topology=star": 'did you mean "single-switch"?',

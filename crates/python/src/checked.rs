@@ -82,7 +82,7 @@ impl Checked {
     }
 
     /// Estimates and advice for a run, before it, as JSON: {needs: {memory_bytes, packet_hops, end_ps, sample_rows,
-    /// port_looks}, is_least, derived: {path: value}, advice: [{path, message, write}]}. Raises ScenarioError if it
+    /// port_looks}, why_least, derived: {path: value}, advice: [{path, message, write}]}. Raises ScenarioError if it
     /// needs more than `run` allows.
     fn outlook(&self, py: Python<'_>) -> PyResult<String> {
         let cost = Cost::start(py)?;

@@ -22,7 +22,12 @@ pub fn read(path: &Path) -> Result<String, String> {
     };
     let bytes = text().map_err(|error| {
         let text = error.to_string();
-        text.split(" (os error").next().unwrap_or_default().to_string()
+        let text = text.split(" (os error").next().unwrap_or_default();
+        match error.kind() {
+            // A scenario names it from its own folder, which need not be that of the shell.
+            io::ErrorKind::NotFound => format!("{text}: {}", path.display()),
+            _ => text.to_string(),
+        }
     })?;
     if bytes.len() as u64 > BYTES_MAX {
         return Err(format!("has more than {} MiB", BYTES_MAX >> 20));

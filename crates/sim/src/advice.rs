@@ -91,14 +91,34 @@ fn digits(value: f64, units: &[(f64, &str)], base: &str) -> String {
     format!("{text} {unit}")
 }
 
-/// The offered load of an entry, on the wire.
-pub struct Offer<'a> {
+/// The offered load of an entry.
+pub struct Offer {
     pub entry: usize,
-    /// Where its load stands in the scenario.
-    pub path: &'a str,
+    /// Where its load, or its rate, stands in the scenario.
+    pub path: String,
     pub load: f64,
+    /// Arrivals a second, of an entry that gives these in place of a load.
+    pub rate: Option<f64>,
+    /// Bytes on a link for each of payload.
+    pub taken: f64,
     /// Bits per second, with headers.
     pub bps: f64,
+}
+
+impl Offer {
+    /// The load for people: three decimal places at most.
+    pub fn shown(&self) -> String {
+        ((1000.0 * self.load).round() / 1000.0).to_string()
+    }
+
+    /// Advice to offer that load instead.
+    pub fn lower(&self, message: String, load: f64) -> Advice {
+        let write = match self.rate {
+            Some(rate) => format!("{} = {:.0}", self.path, (rate * load / self.load).floor()),
+            None => format!("{} = {:.2}", self.path, (100.0 * load).floor() / 100.0),
+        };
+        Advice { path: self.path.clone(), message, write }
+    }
 }
 
 #[cfg(test)]

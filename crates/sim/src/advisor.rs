@@ -69,35 +69,48 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     seen
 }
 
-/// On loads: of each entry by itself, then of all together.
-fn loads(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
-    let mut found = Vec::new();
-    let mut offers = Vec::new();
-    let path = |entry: &Entry| format!("traffic.{}.arrivals.{}.load", entry.name, entry.arrivals.name());
-    let paths: Vec<String> = scenario.traffic.iter().map(path).collect();
-    for (number, (entry, path)) in scenario.traffic.iter().zip(&paths).enumerate() {
-        let Some(offered) = entry.arrivals.load() else { continue };
-        let served = usize::from(setup.carriers[number].transport);
-        let (transport, profile) = (&setup.transports[served], &setup.profiles[served]);
-        let (taken, with) = match (&setup.controller, profile.framing) {
-            (Some((controller, _)), _) if transport.needs().controller => {
-                let in_slots = if controller.takes(1) > 1 { "slots" } else { "frames" };
-                (controlled(scenario, setup, number, &**controller), in_slots)
-            }
-            (_, Some(framing)) => (framed(framing, entry.sizes.mean()), "headers"),
-            _ => continue,
-        };
-        let tiers = || overload::advice(path, offered, taken, setup, number);
-        let senders = || overload::slow_senders(path, offered, taken, setup, number);
-        let own = || load(path, offered, taken, with);
-        found.extend(percent(path, offered).or_else(tiers).or_else(senders).or_else(own));
-        let bps = setup.traffic.entries[number].offered_bps.unwrap_or(0.0) * taken;
-        offers.push(Offer { entry: number, path, load: offered, bps });
-    }
+/// On loads that the network does not carry: of each entry by itself, then of all together.
+pub fn loads(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
+    let offers: Vec<(Offer, &str)> = scenario
+        .traffic
+        .iter()
+        .enumerate()
+        .filter_map(|(number, entry)| offer(scenario, setup, number, entry))
+        .collect();
+    let advise = |(offer, with): &(Offer, &str)| {
+        percent(offer)
+            .or_else(|| overload::advice(offer, setup))
+            .or_else(|| overload::slow_senders(offer, setup))
+            .or_else(|| too_high(offer, with))
+    };
+    let mut found: Vec<Advice> = offers.iter().filter_map(advise).collect();
     if found.is_empty() {
+        let offers: Vec<Offer> = offers.into_iter().map(|(offer, _)| offer).collect();
         found.extend(overload::together(&offers, setup).or_else(|| crowded::advice(&offers, setup)));
     }
     found
+}
+
+/// The load of an entry that has one, and the name of what takes its part of the links beside payload.
+fn offer(scenario: &Scenario, setup: &Setup, number: usize, entry: &Entry) -> Option<(Offer, &'static str)> {
+    let of_traffic = &setup.traffic.entries[number];
+    let given = entry.arrivals.load();
+    let load = given.or(of_traffic.offered_load)?;
+    let rate = if given.is_some() { None } else { Some(entry.arrivals.rate(1.0)?) };
+    let served = usize::from(setup.carriers[number].transport);
+    let (transport, profile) = (&setup.transports[served], &setup.profiles[served]);
+    let (taken, with) = match (&setup.controller, profile.framing) {
+        (Some((controller, _)), _) if transport.needs().controller => {
+            let in_slots = if controller.takes(1) > 1 { "slots" } else { "frames" };
+            (controlled(scenario, setup, number, &**controller), in_slots)
+        }
+        (_, Some(framing)) => (framed(framing, entry.sizes.mean()), "headers"),
+        _ => return None,
+    };
+    let field = if rate.is_some() { "rate" } else { "load" };
+    let path = format!("traffic.{}.arrivals.{}.{field}", entry.name, entry.arrivals.name());
+    let bps = of_traffic.offered_bps.unwrap_or(0.0) * taken;
+    Some((Offer { entry: number, path, load, rate, taken, bps }, with))
 }
 
 /// A port that holds less than a first window, or less than one flow needs to keep its link busy across a
@@ -134,30 +147,39 @@ fn buffer(queue: &Queue, profile: &Profile, longest: &Longest) -> Option<Advice>
     })
 }
 
-/// A threshold of marks below that at which a link stays busy: DCTCP's K > C RTT / 7 (RFC 8257, section 4.1).
+/// A threshold of marks below that at which a link stays busy, DCTCP's K > C RTT / 7 (RFC 8257, section 4.1), or one that no
+/// queue exceeds.
 fn marking(queue: &Queue, profile: &Profile, longest: &Longest, full_packet: u64) -> Option<Advice> {
-    let reacts = profile.window_signal == Some(Signal::Marks);
+    if profile.window_signal != Some(Signal::Marks) {
+        return None;
+    }
     let (threshold, derives) = queue.marks_above()?;
     let room = match threshold {
         Limit::Packets(packets) => u64::from(packets) * full_packet,
         other => other.room(full_packet).bytes,
     };
     let packets = threshold_busy(longest, full_packet);
-    (reacts && (room as f64) < NEARLY * longest.bdp as f64 / 7.0).then(|| {
-        let path = format!("queue.{}.{}", queue.name(), queue.begins_at(Feature::Ecn).unwrap_or_default());
-        let least = packets.max(threshold_least(longest.rate));
-        let instead = if derives { "\"derived\"".into() } else { format!("{{ full-packets = {least} }}") };
-        Advice {
-            message: format!(
-                "marks from {} on, below a seventh of the bandwidth-delay product of the longest path, {}: a port that \
-                 DCTCP fills falls idle",
-                size(room),
-                size(longest.bdp / 7)
-            ),
-            write: format!("{path} = {instead}"),
-            path,
-        }
-    })
+    let holds = queue.most_packets(full_packet).map_or(u64::MAX, |most| most.saturating_mul(full_packet));
+    let message = if room >= holds {
+        format!(
+            "marks above {}, and a port holds {}: it is full before it marks a packet",
+            size(room),
+            size(holds)
+        )
+    } else if (room as f64) < NEARLY * longest.bdp as f64 / 7.0 {
+        format!(
+            "marks from {} on, below a seventh of the bandwidth-delay product of the longest path, {}: a port that \
+             DCTCP fills falls idle",
+            size(room),
+            size(longest.bdp / 7)
+        )
+    } else {
+        return None;
+    };
+    let path = format!("queue.{}.{}", queue.name(), queue.begins_at(Feature::Ecn).unwrap_or_default());
+    let least = packets.max(threshold_least(longest.rate));
+    let instead = if derives { "\"derived\"".into() } else { format!("{{ full-packets = {least} }}") };
+    Some(Advice { message, write: format!("{path} = {instead}"), path })
 }
 
 /// Bytes on the wire for each of payload, where flows have so many bytes on average.
@@ -190,16 +212,16 @@ fn controlled(
     if payload == 0 { 1.0 } else { taken as f64 / payload as f64 }
 }
 
-/// A load of payload above the share of a link that is left, where each byte of payload takes so many on the
-/// link.
-fn load(path: &str, load: f64, taken: f64, with: &str) -> Option<Advice> {
-    (load * taken > 1.0).then(|| Advice {
-        path: path.to_string(),
-        message: format!(
-            "payload of {load} of the link rate takes {:.3} of it with {with}: queues grow as long as flows come",
+/// A load of payload above the share of a link that is left.
+fn too_high(offer: &Offer, with: &str) -> Option<Advice> {
+    let Offer { load, taken, .. } = *offer;
+    (load * taken > 1.0).then(|| {
+        let message = format!(
+            "payload of {} of the link rate takes {:.3} of it with {with}: queues grow as long as flows come",
+            offer.shown(),
             load * taken
-        ),
-        write: format!("{path} = {:.2}", ((100.0 / taken).floor() / 100.0).min(load)),
+        );
+        offer.lower(message, load.min(1.0 / taken))
     })
 }
 
@@ -232,11 +254,12 @@ fn short_gap(path: &str, gap: Time, spread: Time) -> Option<Advice> {
 }
 
 /// A load that was probably meant in percent.
-fn percent(path: &str, load: f64) -> Option<Advice> {
-    (2.0..=100.0).contains(&load).then(|| Advice {
-        path: path.to_string(),
+fn percent(offer: &Offer) -> Option<Advice> {
+    let load = offer.load;
+    ((2.0..=100.0).contains(&load) && offer.rate.is_none()).then(|| Advice {
+        path: offer.path.clone(),
         message: format!("a load is a share of the hosts' links, and {load} is {load} times what they carry"),
-        write: format!("{path} = {}", load / 100.0),
+        write: format!("{} = {}", offer.path, load / 100.0),
     })
 }
 
@@ -268,6 +291,10 @@ mod tests {
     use crate::scenario::{Format, no_files};
     use crate::transport::Settings;
     use crate::transport::tcp::Tcp;
+
+    fn of_load(load: f64) -> Offer {
+        Offer { entry: 0, path: "l".into(), load, rate: None, taken: 1.0, bps: 0.0 }
+    }
 
     fn tcp(fields: serde_json::Value) -> Tcp {
         Tcp::deserialize(&fields).expect("a configuration")
@@ -302,6 +329,10 @@ mod tests {
         let advice = marking(&queue(13), &dctcp, &FABRIC, 1500).expect("13 packets");
         assert_eq!(advice.write, "queue.ecn.threshold = \"derived\"");
         assert_eq!(marking(&queue(14), &dctcp, &FABRIC, 1500), None);
+        // A port of 200 packets marks none above as many.
+        assert_eq!(marking(&queue(199), &dctcp, &FABRIC, 1500), None);
+        let advice = marking(&queue(200), &dctcp, &FABRIC, 1500).expect("never exceeded");
+        assert!(advice.message.ends_with("it is full before it marks a packet"), "{}", advice.message);
         assert_eq!(marking(&queue(13), &Tcp::default().profile(), &FABRIC, 1500), None);
     }
 
@@ -310,16 +341,21 @@ mod tests {
         let framing = Framing { payload: 1436, header: 64, pad_last: false };
         // 1 MB in 697 packets: 1.0446 times as much on the wire, so that 0.957 fills it.
         let taken = framed(framing, 1e6);
-        assert_eq!(load("l", 0.95, taken, "headers"), None);
-        assert_eq!(load("l", 0.97, taken, "headers").expect("1.013").write, "l = 0.95");
+        let advised = |load| too_high(&Offer { taken, ..of_load(load) }, "headers");
+        assert_eq!(advised(0.95), None);
+        assert_eq!(advised(0.97).expect("1.013").write, "l = 0.95");
+        // 970 flows a second are that load, and 957.3 fill the link.
+        let offer = Offer { taken, rate: Some(970.0), ..of_load(0.97) };
+        assert_eq!(too_high(&offer, "headers").expect("1.013").write, "l = 957");
     }
 
     #[test]
     fn a_load_in_percent() {
-        assert_eq!(percent("l", 60.0).expect("60 %").write, "l = 0.6");
-        assert_eq!(percent("l", 2.0).expect("2 %").write, "l = 0.02");
+        let percent = |load| percent(&of_load(load));
+        assert_eq!(percent(60.0).expect("60 %").write, "l = 0.6");
+        assert_eq!(percent(2.0).expect("2 %").write, "l = 0.02");
         // A load a little above 1 is meant as it is, and 5,000 % is no load.
-        assert_eq!((percent("l", 1.2), percent("l", 5000.0)), (None, None));
+        assert_eq!((percent(1.2), percent(5000.0)), (None, None));
     }
 
     /// A flow of 15 kB has ten packets of 1500 B and as many frames of 38 B. Of 40 B and 1500 B in turn it takes ten of each,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::advice::{Advice, span};
-use crate::advisor::advice;
+use crate::advisor::{advice, loads};
 use crate::balancer::Balancer;
 use crate::engine::contract::observer::Observer;
 use crate::engine::data::finished::PartCounts;
@@ -44,8 +44,8 @@ pub struct Checked<'a> {
 #[derive(Clone, Debug, Serialize)]
 pub struct Outlook {
     pub needs: Estimate,
-    /// Whether these leave out retransmissions that there will be, so that it needs more.
-    pub is_least: bool,
+    /// Why it needs more than that; none if nothing is known that the estimate leaves out.
+    pub why_least: Option<String>,
     /// Fields that the scenario leaves to the network, by their paths, with the values that will be used.
     pub derived: BTreeMap<String, Value>,
     /// Advice on settings that are allowed and probably not meant.
@@ -160,8 +160,10 @@ impl<'a> Checked<'a> {
     pub fn outlook(&self) -> Result<Outlook, Problems> {
         let (setup, needs) = self.in_reach()?;
         let advice = advice(&self.scenario, setup);
-        let (derived, is_least) = (setup.derived.clone(), estimate::is_least(&self.scenario, setup));
-        Ok(Outlook { needs, is_least, derived, advice, window: WindowAhead::of(setup) })
+        let overloaded = !loads(&self.scenario, setup).is_empty();
+        let why_least = estimate::why_least(&self.scenario, setup, overloaded);
+        let derived = setup.derived.clone();
+        Ok(Outlook { needs, why_least, derived, advice, window: WindowAhead::of(setup) })
     }
 
     /// Runs it. `watch` is shown the progress now and then and says whether to go on; what was done until then is in the

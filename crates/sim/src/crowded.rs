@@ -42,16 +42,14 @@ pub fn advice(offers: &[Offer], setup: &Setup) -> Option<Advice> {
     let need = share.bps / rate(link);
     let of = |index: &usize| own[*index].get(link).map_or(0.0, |share| share.bps);
     let most = (0..offers.len()).max_by(|one, other| of(one).total_cmp(&of(other)))?;
-    let Offer { path, load, .. } = offers[most];
-    Some(Advice {
-        path: path.to_string(),
-        message: format!(
-            "a load of {load} is of the links of all hosts that it counts, and the link {} is offered {need:.2} of its rate: \
+    let load = offers[most].load;
+    let message = format!(
+        "a load of {} is of the links of all hosts that it counts, and the link {} is offered {need:.2} of its rate: \
              queues grow as long as flows come; `of` says whose links a load is of",
-            link_name(&setup.fabric, &setup.fabric.links[link.index()])
-        ),
-        write: format!("{path} = {:.2}", (95.0 * load / need).floor() / 100.0),
-    })
+        offers[most].shown(),
+        link_name(&setup.fabric, &setup.fabric.links[link.index()])
+    );
+    Some(offers[most].lower(message, 0.95 * load / need))
 }
 
 /// The load that the flows of an entry offer each link, each pair of hosts over all its shortest paths alike.

@@ -130,10 +130,32 @@ pub fn least(scenario: &Scenario, fabric: &Fabric) -> u64 {
     least_network_bytes(fabric.counts()) + routing::cells(fabric) * size_of::<u32>() as u64 + drawn
 }
 
-/// Whether flows that begin together send more at once than a port to their receiver holds, by the first window of each:
-/// then there are retransmissions, and timeouts, which the estimate leaves out, and a run takes more than it says.
-pub fn is_least(scenario: &Scenario, setup: &Setup) -> bool {
-    let Some(holds) = setup.queue.most_packets(scenario.full_packet()) else { return false };
+/// Why a run takes more than is estimated, if that is known: retransmissions, which the estimate leaves out, or a load that
+/// the network does not carry.
+pub fn why_least(scenario: &Scenario, setup: &Setup, overloaded: bool) -> Option<String> {
+    if overloaded {
+        let why = "the network does not carry the load: flows pile up, so that they end later, and while they do others arrive";
+        return Some(why.into());
+    }
+    let host = crowd(scenario, setup)?;
+    let name = &setup.fabric.nodes[host.index()].name;
+    Some(format!(
+        "flows to {name} begin within a round trip and send more than its port holds: retransmissions and timeouts, which no \
+         estimate has, come on top, and may take many times as long"
+    ))
+}
+
+/// The first host to which several flows that begin within a round trip send more at once than the port to it holds, by the
+/// first window of each. The largest of these windows alone would pass, at the rate of its sender.
+fn crowd(scenario: &Scenario, setup: &Setup) -> Option<NodeId> {
+    /// Flows to a host that begin within a round trip.
+    #[derive(Clone, Copy, Default)]
+    struct Group {
+        first: Time,
+        packets: u64,
+        largest: u64,
+    }
+    let holds = setup.queue.most_packets(scenario.full_packet())?;
     let profiles = setup.profiles.iter().zip(&setup.longest);
     let bursts: Vec<Option<(u64, u64, Time)>> = profiles
         .map(|(profile, longest)| {
@@ -141,18 +163,20 @@ pub fn is_least(scenario: &Scenario, setup: &Setup) -> bool {
             Some((burst, profile.framing?.payload.max(1), longest.round_trip))
         })
         .collect();
-    // By receiver: when the first of the flows began that begin within a round trip, and their packets.
-    let mut begun = vec![(Time::ZERO, 0); setup.fabric.hosts as usize];
-    setup.traffic.flows[..setup.traffic.timed].iter().any(|flow| {
+    let mut groups = vec![Group::default(); setup.fabric.hosts as usize];
+    let crowds = |flow: &&Flow| {
         let transport = setup.carriers[flow.entry as usize].transport;
         let Some((burst, payload, round_trip)) = bursts[usize::from(transport)] else { return false };
-        let (first, packets) = &mut begun[flow.dst.index()];
-        if flow.start.saturating_sub(*first) > round_trip {
-            (*first, *packets) = (flow.start, 0);
+        let group = &mut groups[flow.dst.index()];
+        if flow.start.saturating_sub(group.first) > round_trip {
+            *group = Group { first: flow.start, ..Group::default() };
         }
-        *packets += flow.size.div_ceil(payload).min(burst);
-        *packets > CROWD * holds
-    })
+        let packets = flow.size.div_ceil(payload).min(burst);
+        group.packets += packets;
+        group.largest = group.largest.max(packets);
+        group.packets - group.largest > CROWD * holds
+    };
+    setup.traffic.flows[..setup.traffic.timed].iter().find(crowds).map(|flow| flow.dst)
 }
 
 /// A processor's work in a second, as docs/benchmarks.md has it, in round figures.

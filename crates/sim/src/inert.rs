@@ -168,7 +168,7 @@ fn unread<T: Serialize + DeserializeOwned>(
 
 /// Marks of a queue where no packet is ECN-capable. One that does little else gets advice whatever its fields are.
 fn marks(queue: &Queue) -> Vec<Advice> {
-    let needs = "ECN-capable packets, as TCP sends them with the field ecn";
+    let needs = "ECN-capable packets, which no transport here sends (TCP does with transport.tcp.ecn, and under dctcp)";
     let fields =
         queue.for_marks().iter().map(|field| Unread { field: field.to_string(), unless: needs.into() });
     let found = unread("queue", queue.name(), queue, fields.collect());

@@ -23,8 +23,6 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["rdma", "infiniband", "roce-v2"], "roce"),
     (&["udp"], "datagram"),
     (&["uec", "ultra-ethernet"], "uet"),
-    // Its receivers' credit became the receiver-based control of UET.
-    (&["eqds"], "uet"),
     (&["constant"], "fixed"),
     (&["now", "once", "immediate", "immediately", "simultaneous"], "at-once"),
     (&["cbr", "constant-rate"], "periodic"),

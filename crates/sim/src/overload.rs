@@ -12,31 +12,41 @@ struct Tier {
     name: String,
     /// Bits per second that its links carry together.
     capacity: f64,
-    /// Links of it that a flow's path has, on average.
+    /// Links of it that a flow's path has, on average over so many flows.
     crossed: f64,
+    flows: usize,
 }
 
-/// Advice on an entry that offers so much payload a second, at that load of its hosts' links, where each byte of payload
-/// takes so many on a link.
+impl Tier {
+    /// Standard deviation of the crossed links, of a path with one of them or none, by their mean.
+    fn deviation(&self) -> f64 {
+        ((1.0 - self.crossed).max(0.0) / (self.crossed * self.flows as f64)).sqrt()
+    }
+}
+
+/// Standard deviations by which the share of flows that cross a tier may be off.
+const DEVIATIONS: f64 = 2.0;
+
+/// Advice on an entry that offers a tier more than it carries.
 ///
-/// A tier counts as overloaded from `1 / NEARLY` of its capacity: the share of flows that cross it is one of flows drawn.
-pub fn advice(path: &str, load: f64, taken: f64, setup: &Setup, entry: usize) -> Option<Advice> {
-    let offered = setup.traffic.entries[entry].offered_bps? * taken;
-    let needs = |tier: &Tier| offered * tier.crossed / tier.capacity;
-    let tiers = tiers(setup, entry);
+/// The share of flows that cross a tier is one of flows drawn: a tier counts as overloaded by what is above its capacity
+/// beyond two standard deviations of that share.
+pub fn advice(offer: &Offer, setup: &Setup) -> Option<Advice> {
+    let needs = |tier: &Tier| offer.bps * tier.crossed / tier.capacity;
+    let tiers = tiers(setup, offer.entry);
     // Of both directions, if they need as much, the way up.
     let worst = tiers.iter().rev().max_by(|one, other| needs(one).total_cmp(&needs(other)))?;
     let need = needs(worst);
-    (need * NEARLY > 1.0).then(|| Advice {
-        path: path.to_string(),
-        message: format!(
-            "a load of {load} takes {need:.2} of what the {} links carry, which {:.0} % of the flows cross: queues grow as \
-             long as flows come",
+    (need > 1.0 + need * DEVIATIONS * worst.deviation()).then(|| {
+        let message = format!(
+            "a load of {} takes {need:.2} of what the {} links carry, which {:.0} % of the flows cross: queues grow as long \
+             as flows come",
+            offer.shown(),
             worst.name,
             100.0 * worst.crossed
-        ),
+        );
         // No more than the hosts' own links carry.
-        write: format!("{path} = {:.2}", (100.0 * (load / need).min(1.0 / taken)).floor() / 100.0),
+        offer.lower(message, (offer.load / need).min(1.0 / offer.taken))
     })
 }
 
@@ -57,26 +67,21 @@ pub fn together(offers: &[Offer], setup: &Setup) -> Option<Advice> {
         return None;
     }
     let most = (0..offers.len()).max_by(|one, other| need(*one, worst).total_cmp(&need(*other, worst)))?;
-    let Offer { path, load, .. } = offers[most];
+    let Offer { load, .. } = offers[most];
     // The share of the links that the other entries leave; if they leave none, all entries are to shrink alike.
     let left = 1.0 - (needs - need(most, worst));
     let fits = if left > 0.0 { load * left / need(most, worst) } else { load / needs };
-    Some(Advice {
-        path: path.to_string(),
-        message: format!(
-            "the loads of all {} entries together take {needs:.2} of what the {} links carry: queues grow as long as flows \
-             come",
-            offers.len(),
-            own[most][worst].name
-        ),
-        write: format!("{path} = {:.2}", (100.0 * fits).floor() / 100.0),
-    })
+    let message = format!(
+        "the loads of all {} entries together take {needs:.2} of what the {} links carry: queues grow as long as flows come",
+        offers.len(),
+        own[most][worst].name
+    );
+    Some(offers[most].lower(message, fits))
 }
 
 /// Advice on a load that senders with slower links than others cannot offer: it is of the summed rate of all senders, and
 /// most matrices give each of them as many flows.
-pub fn slow_senders(path: &str, load: f64, taken: f64, setup: &Setup, entry: usize) -> Option<Advice> {
-    let offered = setup.traffic.entries[entry].offered_bps? * taken;
+pub fn slow_senders(offer: &Offer, setup: &Setup) -> Option<Advice> {
     // By the rate of a host's links: its flows, and the rates of all such hosts together.
     let mut groups: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
     let mut rates = vec![0; setup.fabric.hosts as usize];
@@ -87,27 +92,28 @@ pub fn slow_senders(path: &str, load: f64, taken: f64, setup: &Setup, entry: usi
     if groups.len() < 2 {
         return None;
     }
-    let own = setup.sampled_flows(entry);
+    let own = setup.sampled_flows(offer.entry);
     for flow in &own {
         groups.entry(rates[flow.src.index()]).or_default().0 += 1.0;
     }
-    let need = |(flows, rate): &(f64, f64)| offered * flows / own.len() as f64 / rate;
+    let need = |(flows, rate): &(f64, f64)| offer.bps * flows / own.len() as f64 / rate;
     let (rate, worst) = groups.iter().max_by(|one, other| need(one.1).total_cmp(&need(other.1)))?;
     let need = need(worst);
-    (need * NEARLY > 1.0).then(|| Advice {
-        path: path.to_string(),
-        message: format!(
-            "a load of {load} is of the summed rate of all senders, whose links differ: those of {} are offered {need:.2} of \
+    (need * NEARLY > 1.0).then(|| {
+        let message = format!(
+            "a load of {} is of the summed rate of all senders, whose links differ: those of {} are offered {need:.2} of \
              their links",
+            offer.shown(),
             Rate(*rate)
-        ),
-        write: format!("{path} = {:.2}", (100.0 * load / need).floor() / 100.0),
+        );
+        offer.lower(message, offer.load / need)
     })
 }
 
 /// The tiers of links between switches, and how many of their links an entry's flows cross.
 fn tiers(setup: &Setup, entry: usize) -> Vec<Tier> {
     let Setup { fabric, routes, .. } = setup;
+    let own = setup.sampled_flows(entry);
     let mut tiers: Vec<Tier> = Vec::new();
     let mut tier_of = Vec::with_capacity(fabric.links.len());
     for link in &fabric.links {
@@ -118,12 +124,11 @@ fn tiers(setup: &Setup, entry: usize) -> Vec<Tier> {
         let name = fabric.tier_of(link);
         let place = tiers.iter().position(|tier| tier.name == name).unwrap_or(tiers.len());
         if place == tiers.len() {
-            tiers.push(Tier { name, capacity: 0.0, crossed: 0.0 });
+            tiers.push(Tier { name, capacity: 0.0, crossed: 0.0, flows: own.len() });
         }
         tiers[place].capacity += link.rate.0 as f64;
         tier_of.push(Some(place));
     }
-    let own = setup.sampled_flows(entry);
     let share = 1.0 / own.len() as f64;
     for flow in own {
         let mut at = flow.src;
@@ -178,6 +183,33 @@ mod tests {
         assert!((0.9..1.0).contains(&fits), "{write}");
         // As many uplinks as hosts carry what the hosts do.
         assert_eq!(advised(8, "\"uniform\"", 0.8), None);
+    }
+
+    /// Half as many uplinks as hosts, of which 24/31 of the flows take one: 0.6 x 2 x 24/31 = 0.929 of them, 0.969 with headers of
+    /// 64 B in 1500 B; 0.65 of the hosts' links take 1.05.
+    #[test]
+    fn headers_count_at_a_tier() {
+        assert_eq!(advised(4, "\"uniform\"", 0.6), None);
+        let (message, _) = advised(4, "\"uniform\"", 0.65).expect("1.05");
+        assert!(message.contains("a load of 0.65 takes 1.0"), "{message}");
+    }
+
+    /// A rate of arrivals is advised on as the load that it is: 400,000 flows of 100 KB a second are a load of 1 of 32 hosts of
+    /// 10 Gbps, twice what the spine of half as many links carries: 1 x 2 x 24/31 = 1.55.
+    #[test]
+    fn a_rate_is_a_load() {
+        let text = r#"
+            topology.leaf-spine = { leaves = 4, spines = 4, hosts = 8, rate = "10Gbps" }
+            transport.ndp = {}
+            traffic = [{ name = "a", arrivals.poisson.rate = 4e5, matrix = "uniform", sizes.fixed = "100KB", flows = 20000 }]
+        "#;
+        let checked = Checked::read(text, Format::Toml, &[], &no_files).expect("a scenario");
+        let outlook = checked.outlook().expect("a small run");
+        let advice = outlook.advice.iter().find(|advice| advice.path.ends_with(".rate")).expect("too much");
+        assert!(advice.message.contains("a load of 1 takes 1.6"), "{}", advice.message);
+        let rate: f64 = advice.write.rsplit(' ').next().expect("a number").parse().expect("a number");
+        assert!((2.4e5..2.6e5).contains(&rate), "{rate}");
+        assert!(outlook.why_least.expect("flows pile up").contains("does not carry the load"));
     }
 
     /// Loads of 0.2 and 0.3 on the same leaf-spine, 4:1 oversubscribed: 0.5 x 4 x 24/31 = 1.55, and headers take some of it. The

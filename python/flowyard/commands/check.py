@@ -48,7 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
             return command.check(arguments, path, overrides)
         raise
     resolved = checked.resolved(whole=True)
-    needs, is_least, derived, advice, window = checked.outlook()
+    outlook = checked.outlook()
+    needs, why_least, derived, advice, window = outlook
+    is_least = outlook.is_least
     advice = [*advice, *_stuck(resolved["traffic"])]
     flows = _drawn(checked, resolved)
     speed = run_time.speed(checked, needs, is_least=is_least)
@@ -58,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
             "derived": derived,
             "advice": advice,
             "window": window,
-            "needs": {**run_time.as_json(needs, speed), "is_least": is_least},
+            "needs": {**run_time.as_json(needs, speed), "is_least": is_least, "why_least": why_least},
         }
         print(json.dumps({**resolved, **said}, indent=2))
         return COMPLETE
@@ -76,8 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     least = "at least " if is_least else ""
     _part("needs", f"about {taken}; {least}{hops:,} packet-hops for {least}{ends:,.3g} ms simulated")
     _part("", run_time.said(needs, speed, is_least=is_least))
-    if is_least:
-        _part("", run_time.WHY_LEAST)
+    if why_least:
+        _part("", why_least)
     there = memory.left()
     if there and needs["memory_bytes"] > there.size:
         _part("", f"too much for this process, which has {room(there.size)} left: {there.why}")

@@ -16,7 +16,7 @@ _NEAREST = {
     "rocev2": "roce, with DCQCN as its congestion control",
     "rdma": "roce, with DCQCN as its congestion control",
     "uec": "uet, the Ultra Ethernet transport",
-    "eqds": "uet with control.rccc, the heir of EQDS",
+    "eqds": "uet with control.eqds",
     "hpcc": "roce, with congestion.hpcc",
     "timely": "roce, with congestion.timely",
     "udp": "datagram",

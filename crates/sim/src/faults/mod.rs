@@ -112,8 +112,9 @@ pub enum FaultChange {
     Up,
     /// It has another rate; packets in transmission keep theirs.
     Rate(#[schemars(extend("x-minimum" = "1Kbps"))] Rate),
-    /// It has this share of its rate as built, and the queue at its head this share of its limits and thresholds, if that is
-    /// "trimming", "ndp", "drop-tail" or "ecn"; packets in transmission keep their rate.
+    /// It has this share of its rate as built, and the queue at its head this share of its limit and threshold, if that is
+    /// "trimming", "ndp", "drop-tail" or "ecn", or of its limit, if it is "credit", "phantom" or "fpq"; packets in
+    /// transmission keep their rate.
     Capacity(#[schemars(range(min = 0.001, max = 1000.0))] f64),
     /// Each packet is lost with this probability.
     Loss(#[schemars(range(min = 0.0, max = 1.0))] f64),

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::waiting::Waiting;
+use super::fifo::Fifo;
 use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Environment, Values};
 use crate::engine::contract::discipline::{Discipline, DropReason, PortContext, Queued};
@@ -122,8 +122,7 @@ impl Build for Fpq {
 
     fn model(&self, full_packet: u64) -> Model {
         Model(Box::new(State {
-            waiting: Waiting::default(),
-            rules: Rules { limit: self.limit.room(full_packet), ..Rules::UNLIMITED },
+            queue: Fifo::new(Rules { limit: self.limit.room(full_packet), ..Rules::UNLIMITED }),
             window: self.window,
             in_flight: f64::from(self.in_flight.or(0)),
             least: f64::from(self.least.or(1)),
@@ -181,8 +180,7 @@ pub struct Model(Box<State>);
 
 #[derive(Clone, Debug)]
 struct State {
-    waiting: Waiting,
-    rules: Rules,
+    queue: Fifo,
     window: f64,
     in_flight: f64,
     least: f64,
@@ -203,9 +201,12 @@ impl State {
 }
 
 impl Discipline for Model {
+    fn scale(&mut self, share: f64) {
+        self.0.queue.scale(share);
+    }
+
     fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
         let (state, packet) = (&mut *self.0, &cx.arena[id]);
-        let size = packet.size;
         state.flows.advance(cx.now);
         if packet.header.len > 0 {
             let conn = &cx.conns[packet.conn.index()];
@@ -215,23 +216,19 @@ impl Discipline for Model {
         if hit && !(state.ecn && cx.mark(id)) {
             return cx.drop(id, DropReason::Managed);
         }
-        if !state.rules.admits(cx.port, cx.port.wire_bytes, size) {
-            return cx.drop(id, DropReason::Full);
-        }
-        cx.keep(size);
-        state.waiting.push(Queued { id, size });
+        state.queue.enqueue(id, cx);
     }
 
-    fn dequeue(&mut self, _cx: &mut PortContext) -> Option<Queued> {
-        self.0.waiting.pop()
+    fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued> {
+        self.0.queue.dequeue(cx)
     }
 
     fn is_empty(&self) -> bool {
-        self.0.waiting.is_empty()
+        self.0.queue.is_empty()
     }
 
     fn resident(&self, found: &mut dyn FnMut(PacketId)) {
-        self.0.waiting.iter().for_each(found);
+        self.0.queue.resident(found);
     }
 }
 
@@ -332,6 +329,6 @@ mod tests {
         let mut at = FakePort::new(Rate(1_000_000_000));
         let mut model = Fpq { limit: Limit::Packets(2), ..fpq() }.model(1500);
         (0..3).for_each(|_| at.comes(&mut model, 0));
-        assert_eq!((model.0.waiting.len(), at.losses.dropped.packets), (2, 1));
+        assert_eq!((at.port.packets, at.losses.dropped.packets), (2, 1));
     }
 }

@@ -36,8 +36,18 @@ pub(super) fn guess(root: &Value, document: &Value, problems: &mut [Problem]) {
             if let Some((start, _)) = problem.message.split_once(';') {
                 problem.message.truncate(start.len());
             }
+        } else if !above.is_empty() && belongs_at_top(root, key) {
+            problem.hint = Some(format!(
+                "{key} is a key of the scenario itself, and TOML reads a line below [a table] as a key of that table: move the \
+                 line above the first [table]"
+            ));
         }
     }
+}
+
+/// Whether the scenario has a key of that name outside its tables.
+fn belongs_at_top(root: &Value, key: &str) -> bool {
+    root.get("properties").and_then(Value::as_object).is_some_and(|keys| keys.contains_key(key))
 }
 
 /// The places that are nearest to the table that the key stands in: in members that the document chooses rather than in

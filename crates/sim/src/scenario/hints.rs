@@ -14,6 +14,52 @@ const FILES: &[&str] = &[
 /// Longer texts are no names of files.
 const NAME_MOST: usize = 100;
 
+/// Words of other tools for which there is no key or member here: the table, or the choice, in which they stand (the end of
+/// its path), and the way to the same.
+const FOREIGN: &[(&str, &[&str], &str)] = &[
+    (
+        "queue.ecn",
+        &["kmin", "kmax", "pmax", "min-threshold", "max-threshold"],
+        "marks between two thresholds are queue.red = { ecn = true, min_threshold = ..., max_threshold = ... }, and kmin and \
+         kmax of queue.lossless",
+    ),
+    (
+        "queue.lossless",
+        &["pfc", "pause", "pauses"],
+        "a lossless queue always pauses; xoff and xon are its thresholds",
+    ),
+    ("buffer", &["shared", "shared-memory", "size"], "write buffer = { dynamic = { size = \"12MB\" } }"),
+    (
+        "poisson",
+        &["mean", "interval", "interarrival", "mean-interarrival"],
+        "write rate, arrivals a second, in place of the mean time between them",
+    ),
+    ("balancer", &["reps"], "REPS is a field of a transport: write transport.uet.entropy = \"reps\""),
+    (
+        "matrix",
+        &["ring", "all-reduce", "allreduce", "ring-all-reduce", "ring-allreduce", "collective"],
+        "a collective is written as entries that wait for each other: docs/how-to/own-workload.md",
+    ),
+];
+
+/// The way to the same, of a word of another tool at that path.
+pub fn foreign(path: &str, word: &str) -> Option<String> {
+    let word = word.to_lowercase().replace('_', "-");
+    let here =
+        |place: &str| path.strip_suffix(place).is_some_and(|above| above.is_empty() || above.ends_with('.'));
+    let found = FOREIGN.iter().find(|(place, words, _)| here(place) && words.contains(&&*word));
+    found.map(|(.., way)| way.to_string())
+}
+
+/// The setting of a variant that is a number, if a text is that number and the name of the variant: "65 packets".
+pub fn counted(names: &[&str], text: &str) -> Option<String> {
+    let (number, name) = text.trim().split_once(' ')?;
+    let number: u64 = number.parse().ok()?;
+    let name = name.trim().to_lowercase().replace([' ', '_'], "-");
+    let known = names.iter().find(|known| **known == name || known.strip_suffix('s') == Some(&name))?;
+    Some(format!("write {{ {known} = {number} }}"))
+}
+
 /// Setting to write instead.
 pub fn write(path: &str, name: &str) -> String {
     format!("write {path} = \"{name}\"")
@@ -67,21 +113,20 @@ pub fn begin_items(schema: &Value, path: &str) -> Option<String> {
 pub fn list_below(root: &Value, schema: &Value, path: &str, items: &[Value]) -> Option<String> {
     let properties = schema.get("properties")?.as_object()?;
     let first = items.first()?;
-    let known = |member: &Value| {
-        let item = member.get("items").map(|item| present(root, item));
-        let own = item.and_then(|item| item.get("properties")).and_then(Value::as_object);
+    let known = |item: &Value| {
+        let own = item.get("properties").and_then(Value::as_object);
         let keys = first.as_object().into_iter().flat_map(|first| first.keys());
         keys.filter(|key| own.is_some_and(|own| own.contains_key(*key))).count()
     };
-    let lists = properties.iter().map(|(key, member)| (key, present(root, member)));
-    let of_tables = |member: &Value| {
-        let item = member.get("items").map(|item| present(root, item));
-        item.is_some_and(|item| types(item).contains(&"object"))
-    };
-    let lists = lists.filter(|(_, member)| types(member).contains(&"array"));
-    let lists = lists.filter(|(_, member)| of_tables(member) == first.is_object());
+    let lists = properties.iter().filter_map(|(key, member)| {
+        let member = present(root, member);
+        let item = member.get("items").filter(|_| types(member).contains(&"array"))?;
+        Some((key, present(root, item)))
+    });
+    let lists: Vec<_> =
+        lists.filter(|(_, item)| types(item).contains(&"object") == first.is_object()).collect();
     // max_by_key takes the last of equals: from behind, the first of the schema.
-    let (key, _) = lists.rev().max_by_key(|(_, member)| known(member))?;
+    let (key, _) = lists.into_iter().rev().max_by_key(|(_, item)| known(item))?;
     match first {
         Value::Object(_) => Some(format!("in TOML each item begins with [[{}]]", join(path, key))),
         _ => Some(format!("write {{ {key} = {} }}", show(&items.into()))),
@@ -113,6 +158,25 @@ pub fn own_class(names: &[&str], path: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_other_tools() {
+        let of = |path, word| foreign(path, word).is_some();
+        assert!(of("queue.ecn", "kmin") && of("queue.ecn", "Min_Threshold"));
+        assert!(of("traffic.web.matrix", "ring") && of("matrix", "AllReduce"));
+        assert!(
+            !of("queue.red", "kmin") && !of("queue.lossless", "kmin") && !of("traffic.my-matrix", "ring")
+        );
+    }
+
+    #[test]
+    fn a_number_and_the_name_of_its_unit() {
+        let of = |text| counted(&["packets", "bytes", "full-packets"], text).unwrap_or_default();
+        assert_eq!(of("65 packets"), "write { packets = 65 }");
+        assert_eq!(of("65 Full packets"), "write { full-packets = 65 }");
+        assert_eq!(of("1 packet"), "write { packets = 1 }");
+        assert_eq!([of("65"), of("65 KB"), of("a few packets"), of("-1 packets")], [""; 4]);
+    }
 
     #[test]
     fn files_are_imported_or_read() {

@@ -394,10 +394,10 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         fpq,
         phantom.clone()
     ];
-    let uet = (0usize..5, 0usize..5, 0u32..8, flag(), 4u32..60, flag(), 1u32..30_000).prop_map(
+    let uet = (0usize..6, 0usize..5, 0u32..8, flag(), 4u32..60, flag(), 1u32..30_000).prop_map(
         |(control, entropy, values, trimming, limit, sleek, ack)| {
             let sleek = if sleek && !trimming && control < 2 { "sleek = {}" } else { "" };
-            let control = ["nscc", "both", "rccc", "dctcp", "constant"][control];
+            let control = ["nscc", "both", "rccc", "dctcp", "constant", "eqds"][control];
             let entropy = ["mixed", "oblivious", "bitmap", "reps", "reps-legacy"][entropy];
             let trim = if trimming { "coin" } else { "none" };
             format!(

@@ -120,7 +120,23 @@ fn key_that_resembles_none() {
 fn hints_lead_to_the_place_that_takes_the_setting() {
     let leaf_spine =
         ("[topology.fat-tree]\nk = 8\nrate = \"10Gbps\"", "[topology.leaf-spine]\nspine_rate = \"40Gbps\"");
+    let ndp = "[transport.ndp]\ninitial_window = 16";
     for (edit, hint) in [
+        ((ndp, "[transport]\nname = \"tcp\""), "write transport = \"tcp\""),
+        ((ndp, "[transport]\ntype = \"dctcp\""), "write transport.tcp.congestion = \"dctcp\""),
+        (("rate = \"10Gbps\"", "transport = \"tcp\""), "move the line above the first [table]"),
+        (("sizes = \"web-search\"", "sizes = 64000"), "write { fixed = \"64000B\" }"),
+        (("[run]", "[queue.ecn]\nkmin = \"100KB\"\n[run]"), "marks between two thresholds are queue.red"),
+        (("[run]", "[queue.ecn]\nthreshold = \"65 packets\"\n[run]"), "write { packets = 65 }"),
+        (("[run]", "[queue.lossless]\npfc = true\n[run]"), "xoff and xon are its thresholds"),
+        (("name = \"example\"", "buffer = \"12MB\""), "write { dynamic = { size = \"12MB\" } }"),
+        (
+            ("name = \"example\"", "buffer.shared = \"12MB\""),
+            "write buffer = { dynamic = { size = \"12MB\" } }",
+        ),
+        (("poisson = { load = 0.6 }", "poisson = { mean = \"1ms\" }"), "write rate, arrivals a second"),
+        (("balancer = \"per-packet\"", "balancer = \"reps\""), "transport.uet.entropy = \"reps\""),
+        (("matrix = \"uniform\"", "matrix = \"all-reduce\""), "a collective is written as entries"),
         (leaf_spine, "did you mean \"spine.rate\"?"),
         (
             ("[topology.fat-tree]\nk = 8\nrate = \"10Gbps\"", "[topology]\nfile = \"links.csv\""),

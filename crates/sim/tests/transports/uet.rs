@@ -50,12 +50,14 @@ fn a_flow_alone_has_its_closed_form() {
 /// 177.368 us in the simulator, under RCCC and both.
 #[test]
 fn credit_paces_a_flow_behind_its_first_window() {
-    for control in ["rccc", "both"] {
+    for control in ["rccc", "both", "eqds"] {
         let settings = format!("control = \"{control}\"");
         let short = on_a_fat_tree(4, &settings, &[[0, 13]], 43 * PAYLOAD);
         assert_eq!(short.flow("fct_acked_ps"), alone(43 * PAYLOAD, 6));
         let long = on_a_fat_tree(4, &settings, &[[0, 13]], 2_000_000).flow("fct_acked_ps");
-        assert_eq!((long + 500) / 1000, 177_368, "{control}");
+        // EQDS gives the same rate in pulls of 4,096 B: a larger pull, of 16,384 B in 1.324 us, is all that may differ.
+        let apart = if control == "eqds" { 1324 } else { 0 };
+        assert!(((long + 500) / 1000).abs_diff(177_368) <= apart, "{control}: {long}");
     }
 }
 
@@ -71,7 +73,7 @@ fn acknowledgements_go_ahead_of_data() {
 /// Ten messages of ten packets on one connection take as long as one of a hundred, under each control: 46.89072 us.
 #[test]
 fn messages_of_a_kept_connection_go_back_to_back() {
-    for control in ["nscc", "rccc", "both", "constant"] {
+    for control in ["nscc", "rccc", "both", "constant", "eqds"] {
         let pairs = format!("[{}]", ["[0, 1]"; 10].join(", "));
         let run = run(&format!(
             r#"

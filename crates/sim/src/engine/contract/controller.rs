@@ -28,7 +28,8 @@ pub enum Report {
         to: NodeId,
         flow: FlowId,
         bytes: u64,
-        /// Packets on the wire that carry it.
+        /// Packets on the wire that carry it. Of more than a million of drawn lengths it is an estimate, a fiftieth above
+        /// their number: a queue is empty once its bytes have been sent.
         packets: u32,
         /// Bytes on the wire of each on top of its own.
         link_bytes: u32,

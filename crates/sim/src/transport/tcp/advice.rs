@@ -10,6 +10,7 @@ use crate::units::{Bytes, Time};
 pub(super) fn advice(path: &str, tcp: &Tcp, longest: &Longest) -> Vec<Advice> {
     let found = [
         receive_window(path, tcp, longest),
+        initial_window(path, tcp, longest),
         delayed_ack(path, tcp),
         initial_timeout(path, tcp, longest),
         halved_flight(path, tcp),
@@ -32,6 +33,24 @@ fn receive_window(path: &str, tcp: &Tcp, longest: &Longest) -> Option<Advice> {
             100.0 * share
         ),
         write: format!("{path}.receive_window = \"{}\"", Bytes((payload as u64).div_ceil(1000) * 1000)),
+    })
+}
+
+/// Packets of an initial window that is probably one in bytes.
+const WINDOW_IN_BYTES: u32 = 1000;
+
+/// An initial window that was probably meant in bytes.
+fn initial_window(path: &str, tcp: &Tcp, longest: &Longest) -> Option<Advice> {
+    let (packets, packet) = (tcp.initial_window.given()?, tcp.mss.0 + tcp.header_bytes.0 + tcp.link_bytes.0);
+    let bytes = u64::from(packets) * packet;
+    (packets >= WINDOW_IN_BYTES && bytes > 10 * longest.bdp).then(|| Advice {
+        path: format!("{path}.initial_window"),
+        message: format!(
+            "is a number of packets, and {packets} of them are {}, {:.0} times what the longest path holds",
+            size(bytes),
+            bytes as f64 / longest.bdp as f64
+        ),
+        write: format!("{path}.initial_window = {}", u64::from(packets).div_ceil(packet).max(10)),
     })
 }
 
@@ -133,6 +152,18 @@ mod tests {
         // 154 KB x 1460 / 1500 = 149.9 KB.
         assert_eq!(advice.expect("65.5 of 150 KB").write, "t.receive_window = \"150KB\"");
         assert_eq!(receive_window("t", &Tcp::default(), &FABRIC), None);
+    }
+
+    /// 15,000 packets of 1500 B are 22.5 MB, 146 times the 154 KB of the path; 15,000 B are 10 packets. A large window that is
+    /// no more than ten times what the path holds is meant.
+    #[test]
+    fn an_initial_window_is_in_packets() {
+        let of = |window: u32| initial_window("t", &tcp(json!({"initial_window": window})), &FABRIC);
+        let advice = of(15_000).expect("22.5 MB");
+        assert_eq!(advice.write, "t.initial_window = 10");
+        assert!(advice.message.contains("15000 of them are 22.5 MB, 146 times"), "{}", advice.message);
+        assert_eq!((of(1026), of(10)), (None, None));
+        assert!(of(1027).is_some());
     }
 
     #[test]

@@ -103,12 +103,14 @@ impl Model {
         let credit = config.credit().expect("only controls with credit have flows here");
         let rate = cx.rate(cx.port(id));
         let receiver = self.receivers.at(id, cx);
-        let surplus =
-            config.scale(rate, receiver.base_rtt).max_window() as i64 / credit.pull_quantum.0 as i64;
-        let quanta = pacer.grant(id, &mut receiver.account, credit, surplus);
+        let surplus = config.scale(rate, receiver.base_rtt).max_window() as i64 / credit.quantum as i64;
+        let quanta = pacer.grant(id, &mut receiver.account, &credit, surplus);
         receiver.send_pull(id, config, cx);
-        let share = pacer.slowdown.as_mut().map_or(1.0, |slowdown| slowdown.share(cx.now(), credit));
-        let pause = Time(quantum_time(credit, rate, share).0 * quanta as u64);
+        let share = match (&mut pacer.slowdown, credit.slowdown) {
+            (Some(slowdown), Some(rccc)) => slowdown.share(cx.now(), rccc),
+            _ => 1.0,
+        };
+        let pause = Time(quantum_time(&credit, rate, share).0 * quanta as u64);
         cx.set_timer(&mut pacer.timer, cx.now() + pause, Owner::Interface(link), PULL_TURN);
     }
 }
@@ -142,13 +144,13 @@ impl Endpoint for Model {
         let base_rtt = first_base_rtt(config, id, cx);
         self.receivers.open(id, cx).reset(base_rtt);
         let pacer = &mut self.pacers[cx.port(id).reverse().index()];
-        if let Some(credit) = config.credit()
-            && credit.oversubscription_control == Derived::Given(true)
+        if let Some(rccc) = config.credit().and_then(|credit| credit.slowdown)
+            && rccc.oversubscription_control == Derived::Given(true)
             && pacer.slowdown.is_none()
         {
             let stream = cx.flow_stream(Purpose::Host, u64::from(cx.host().0));
-            let ratio = credit.oversubscription.or(1.0);
-            pacer.slowdown = Some(Slowdown::new(credit, config.network_rtt(), ratio, stream));
+            let ratio = rccc.oversubscription.or(1.0);
+            pacer.slowdown = Some(Slowdown::new(rccc, config.network_rtt(), ratio, stream));
         }
     }
 

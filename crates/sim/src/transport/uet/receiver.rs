@@ -1,7 +1,7 @@
 //! The receiving end of Ultra Ethernet: acknowledgements with a bitmap, reports of trimmed packets, requests for credit.
 
 use super::bitmap::Arrivals;
-use super::control::rccc::Rccc;
+use super::control::Terms;
 use super::pacer::{Account, Pacer, Place};
 use super::wire::{answer, bitmap_base, data, kind, pack};
 use super::{Config, Uet};
@@ -69,7 +69,7 @@ impl Receiver {
             kind::RTS => {
                 if let Some(credit) = config.credit() {
                     note_arrival(pacer, marked, credit, cx);
-                    self.request(id, packet, true, pacer);
+                    self.lacks(id, packet, &credit, config, pacer);
                 }
                 self.acknowledge(packet, true, answer::TO_RTS, config, cx);
                 return false;
@@ -141,10 +141,11 @@ impl Receiver {
         let number = packet.header.number;
         let last_hop = packet.header.class & TRIMMED_LAST != 0;
         cx.receiver(packet.conn).trims += 1;
-        if let Some(credit) = config.credit()
+        let credit = config.credit();
+        if let Some(rccc) = credit.and_then(|credit| credit.slowdown)
             && let Some(slowdown) = &mut pacer.slowdown
         {
-            slowdown.trimmed(cx.now(), last_hop, credit);
+            slowdown.trimmed(cx.now(), last_hop, rccc);
         }
         if self.arrivals.has(number) {
             return self.acknowledge(packet, false, 0, config, cx);
@@ -154,8 +155,17 @@ impl Receiver {
         let header =
             Header { kind: kind::NACK | flags, number, len: packet.header.seq as u16, ..Header::default() };
         send(packet.conn, header, packet.header.seq as u16, config, cx);
-        if config.credit().is_some() {
-            self.request(id, packet, true, pacer);
+        if let Some(credit) = credit {
+            self.lacks(id, packet, &credit, config, pacer);
+        }
+    }
+
+    /// A sender needs credit to send a packet again: one that was trimmed, or that it asks for.
+    fn lacks(&mut self, id: ConnId, packet: &Packet, credit: &Terms, config: &Config, pacer: &mut Pacer) {
+        self.request(id, packet, !credit.repairs_first, pacer);
+        if credit.repairs_first && !self.done {
+            let quanta = config.mtu.0.div_ceil(credit.quantum);
+            pacer.repair(id, &mut self.account, quanta as i64);
         }
     }
 
@@ -204,9 +214,9 @@ impl Receiver {
 }
 
 /// A packet has arrived in full.
-fn note_arrival(pacer: &mut Pacer, marked: bool, credit: &Rccc, cx: &impl Host) {
-    if let Some(slowdown) = &mut pacer.slowdown {
-        slowdown.arrived(cx.now(), marked, credit);
+fn note_arrival(pacer: &mut Pacer, marked: bool, credit: Terms, cx: &impl Host) {
+    if let (Some(slowdown), Some(rccc)) = (&mut pacer.slowdown, credit.slowdown) {
+        slowdown.arrived(cx.now(), marked, rccc);
     }
 }
 

@@ -67,11 +67,11 @@ impl Sender {
     pub fn new(scale: Scale, stream: Stream, kept: bool, config: &Config) -> Sender {
         let limit = scale.max_window() as i64;
         let values = config.entropy_values as u16;
-        let credit = config.credit().map(|rccc| Credit {
+        let credit = config.credit().map(|terms| Credit {
             bytes: limit,
             pulled: 0,
             limit,
-            quantum: rccc.pull_quantum.0 as i64,
+            quantum: terms.quantum as i64,
         });
         Sender {
             source: Messages::default(),

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::control::Terms;
 use super::control::nscc::Nscc;
-use super::control::rccc::Rccc;
 use super::control::{Network, UetControl};
 use super::scale::Scale;
 use super::sleek::SleekRule;
@@ -152,7 +152,7 @@ impl Uet {
 
     /// The credit of receivers, if the control has any.
     #[inline]
-    pub fn credit(&self) -> Option<&Rccc> {
+    pub fn credit(&self) -> Option<Terms<'_>> {
         self.control.credit()
     }
 

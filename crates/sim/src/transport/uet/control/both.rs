@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::nscc::{self, Nscc};
 use super::rccc::Rccc;
-use super::{Network, Settings, Window};
+use super::{Network, Settings, Terms, Window};
 use crate::derived::Values;
 use crate::problem::Problem;
 use crate::transport::uet::scale::Scale;
@@ -25,8 +25,8 @@ impl Settings for Both {
         Window::Nscc(nscc::Model::new(&self.nscc, scale, true))
     }
 
-    fn credit(&self) -> Option<&Rccc> {
-        Some(&self.rccc)
+    fn credit(&self) -> Option<Terms<'_>> {
+        self.rccc.credit()
     }
 
     fn nscc(&self) -> Option<&Nscc> {

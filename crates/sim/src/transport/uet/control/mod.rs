@@ -18,6 +18,7 @@ register! {
         both::Both = "both",
         dctcp::UetDctcp = "dctcp",
         constant::Constant = "constant",
+        eqds::Eqds = "eqds",
     }
 }
 
@@ -40,8 +41,8 @@ pub trait Settings {
         true
     }
 
-    /// The credit that it has from receivers, if any.
-    fn credit(&self) -> Option<&rccc::Rccc> {
+    /// The terms of its credit from receivers, if it has any.
+    fn credit(&self) -> Option<Terms<'_>> {
         None
     }
 
@@ -59,6 +60,32 @@ pub trait Settings {
     fn derived(&self, network: &Network) -> Values {
         let _ = network;
         Vec::new()
+    }
+}
+
+/// The terms on which a receiver gives credit.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// Share of the rate of the receiver's link.
+    pub pull_rate: f64,
+    /// Bytes of a unit of credit.
+    pub quantum: u64,
+    /// Most bytes of a pull, cut to whole units.
+    pub pull_bytes: u64,
+    /// Whether flows that have all that they have requested get more while no other lacks any.
+    pub slow_pulls: bool,
+    /// Whether each pull has the most bytes, also for a flow that has requested less.
+    pub whole_pulls: bool,
+    /// Whether flows of which packets were trimmed are served before others.
+    pub repairs_first: bool,
+    /// The fields of a receiver's slowdown in a congested network; none if the control knows no slowdown.
+    pub slowdown: Option<&'a rccc::Rccc>,
+}
+
+impl Terms<'_> {
+    /// Units of credit of a full pull.
+    pub fn quanta_per_pull(&self) -> i64 {
+        (self.pull_bytes / self.quantum).max(1) as i64
     }
 }
 

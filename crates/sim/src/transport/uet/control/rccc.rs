@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Network, Settings};
+use super::{Network, Settings, Terms};
 use crate::derived::{Derived, Values};
 use crate::units::Bytes;
 
@@ -78,11 +78,6 @@ impl Rccc {
         }
         values
     }
-
-    /// Units of credit of a full pull.
-    pub fn quanta_per_pull(&self) -> i64 {
-        (self.pull_bytes.0 / self.pull_quantum.0).max(1) as i64
-    }
 }
 
 impl Settings for Rccc {
@@ -94,7 +89,15 @@ impl Settings for Rccc {
         false
     }
 
-    fn credit(&self) -> Option<&Rccc> {
-        Some(self)
+    fn credit(&self) -> Option<Terms<'_>> {
+        Some(Terms {
+            pull_rate: self.pull_rate,
+            quantum: self.pull_quantum.0,
+            pull_bytes: self.pull_bytes.0,
+            slow_pulls: self.slow_pulls,
+            whole_pulls: false,
+            repairs_first: false,
+            slowdown: Some(self),
+        })
     }
 }
