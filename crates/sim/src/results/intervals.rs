@@ -210,4 +210,26 @@ mod tests {
         assert!((mean.low.unwrap() - (0.5 - half)).abs() < 1e-12, "{mean:?}");
         assert!((mean.high.unwrap() - (0.5 + half)).abs() < 1e-12, "{mean:?}");
     }
+
+    /// The middle of 41 observations is the 21st: of 20 ones, 20 twos behind them and one huge one between, it is a two, and
+    /// all but one are at most that. At most 1, the 20th, are the first half alone, which would be a trend. The median's ranks
+    /// are 20.5 -+ 1.96 sqrt(10.25): 14.2 and 26.8.
+    #[test]
+    fn the_median_of_an_odd_number_is_the_middle_one() {
+        let values = [&[1.0; 20][..], &[1e9], &[2.0; 20]].concat();
+        let (_, percentiles) = intervals(&values, &[0.5]);
+        assert_eq!(percentiles, [Interval { low: Some(1.0), high: Some(2.0) }]);
+    }
+
+    /// Willink, equation 9: t is y + 2 beta y^2 + 4/3 beta^2 y^3 + beta where y is the quantile of the skewed mean.
+    #[test]
+    fn the_quantile_of_a_skewed_mean_solves_its_cubic() {
+        for beta in [-0.05, 0.01, 0.05] {
+            for y in [-3.0, -1.5, 0.0, 2.0, 4.0] {
+                let t = y + 2.0 * beta * y * y + 4.0 / 3.0 * beta * beta * y * y * y + beta;
+                let found = skewed(t, beta);
+                assert!((found - y).abs() < 1e-9, "{found} is not {y} at {beta}");
+            }
+        }
+    }
 }

@@ -62,3 +62,47 @@ pub(super) fn links_table(fabric: &Fabric, level: Level, counts: &[LinkCounts], 
     ];
     Table { name: "links", columns }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::data::port::{Amount, Losses};
+    use crate::topology::Generator;
+    use crate::topology::single_switch::SingleSwitch;
+
+    /// The table of one cable, whose links have these counters, in so many picoseconds.
+    fn table(counts: [LinkCounts; 2], time: u64) -> Table {
+        let fabric = SingleSwitch { hosts: 1, ..SingleSwitch::default() }.build();
+        links_table(&fabric, Level::Packets, &counts, Time(time))
+    }
+
+    /// A link that was busy all the time has a utilisation of 1, also where its counter began 1 ps before the window; in no time
+    /// there is none.
+    #[test]
+    fn a_utilisation_is_at_most_one() {
+        let shares = |busy: [u64; 2], time| {
+            let table =
+                table(busy.map(|busy| LinkCounts { busy: Time(busy), ..LinkCounts::default() }), time);
+            let Values::F64(shares) = &table.column("utilisation").expect("a column").values else {
+                panic!()
+            };
+            shares.clone()
+        };
+        assert_eq!(shares([1_000, 1_001], 1_000), [1.0, 1.0]);
+        assert_eq!(shares([250, 0], 1_000), [0.25, 0.0]);
+        assert_eq!(shares([0, 0], 0), [0.0, 0.0]);
+    }
+
+    /// Of five packets that a queue dropped two were credits, which have a column of their own.
+    #[test]
+    fn credits_are_no_dropped_packets() {
+        let dropped = Amount { packets: 5, bytes: 5_000 };
+        let losses = Losses { dropped, credits: 2, ..Losses::default() };
+        let table = table([LinkCounts { losses, ..LinkCounts::default() }, LinkCounts::default()], 1_000);
+        let column = |name| match &table.column(name).expect("a column").values {
+            Values::U64(counts) => counts.clone(),
+            _ => panic!("counts"),
+        };
+        assert_eq!((column("drops"), column("credit_drops")), (vec![3, 0], vec![2, 0]));
+    }
+}

@@ -328,3 +328,94 @@ fn unstable(measured: &Measured, excess: Option<(f64, f64)>) -> Vec<String> {
     }
     reasons
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Means 1 and 3: a deviation of sqrt(2), over sqrt(2) means, times the quantile.
+    #[test]
+    fn an_interval_by_hand() {
+        let (mean, half) = interval(&[1.0, 3.0], 12.706);
+        assert_eq!(mean, 2.0);
+        assert!((half - 12.706).abs() < 1e-12, "{half}");
+    }
+
+    /// Intervals of -+ 1 each: 1.7 times their sum is the most by which steady halves differ.
+    #[test]
+    fn halves_differ_by_more_than_their_intervals() {
+        let differ = |first, second| Halves { first, first_ci95: 1.0, second, second_ci95: 1.0 }.differ();
+        assert_eq!([differ(0.0, 3.4), differ(0.0, 3.5), differ(3.5, 0.0)], [false, true, true]);
+    }
+
+    /// A share of no time, or of no links, is none.
+    #[test]
+    fn shares_of_nothing() {
+        let share = |rate, us| share_of(1_000.0, rate, Time::from_us(us));
+        assert_eq!([share(1e9, 0), share(0.0, 2), share(1e9, 2)], [0.0, 0.0, 0.5]);
+    }
+
+    /// A window in which the load of 0.5 was carried, with an interval, where so much was offered, and halves if they count.
+    fn measured(offered: f64, halves: Option<Halves>) -> Measured {
+        Measured {
+            rule: Rule::Given,
+            why_all: None,
+            from_ps: 0,
+            until_ps: 0,
+            drain_ps: 0,
+            wanted_ps: None,
+            flows: 0,
+            unfinished: 0,
+            after_arrivals: 0,
+            offered_load: Some(offered),
+            realised_load: None,
+            carried_load: Some(0.5),
+            carried_ci95: Some(0.1),
+            goodput_bps: 0.0,
+            hosts_payload: 0.0,
+            hosts_wire: 0.0,
+            tiers: Vec::new(),
+            halves,
+            unstable: Vec::new(),
+        }
+    }
+
+    /// The load is off by more than 1.7 intervals, 0.17: that is the reason, whatever waits. Else it is if more arrived than was
+    /// delivered by more than 1.7 of its intervals, 0.085. Halves that differ are one more reason.
+    #[test]
+    fn reasons_of_an_unsteady_run() {
+        let halves = Halves { first: 2.0, first_ci95: 0.5, second: 4.0, second_ci95: 0.5 };
+        let reasons = |offered, excess: f64, halves: Option<Halves>| {
+            let found = unstable(&measured(offered, halves), Some((excess, 0.05)));
+            found.iter().map(|why| why.split(' ').take(4).collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+        };
+        assert!(reasons(0.66, 0.08, None).is_empty());
+        assert!(unstable(&measured(0.66, None), None).is_empty());
+        assert_eq!(reasons(0.68, 0.2, None), ["a load of 0.500"]);
+        assert_eq!(reasons(0.66, 0.09, None), ["a load of 0.090"]);
+        assert!(reasons(0.66, -0.2, None).is_empty());
+        assert_eq!(reasons(0.66, 0.08, Some(halves)), ["the mean slowdown of"]);
+    }
+
+    /// The probability that Student's t of so many batches is at most `t`, by Simpson's rule over its density.
+    fn student(t: f64, batches: f64) -> f64 {
+        let freedom = batches - 1.0;
+        let density = |x: f64| libm::pow(1.0 + x * x / freedom, -(freedom + 1.0) / 2.0);
+        let scale = libm::tgamma((freedom + 1.0) / 2.0)
+            / (libm::sqrt(freedom * std::f64::consts::PI) * libm::tgamma(freedom / 2.0));
+        let step = t / 1000.0;
+        let weight = |at: u32| if at == 0 || at == 1000 { 1.0 } else { f64::from(2 + at % 2 * 2) };
+        let sum: f64 = (0..=1000).map(|at| weight(at) * density(f64::from(at) * step)).sum();
+        0.5 + scale * sum * step / 3.0
+    }
+
+    /// The quantiles are those of as many batches as there are. One batch more or less is off by 0.0003 at least.
+    #[test]
+    fn quantiles_are_those_of_the_batches() {
+        for (quantile, batches) in [(STUDENT, SPANS as f64), (STUDENT_OF_HALF, BATCHES as f64)] {
+            let found = student(quantile, batches);
+            assert!((found - 0.975).abs() < 5e-5, "{found} up to {quantile} for {batches} batches");
+            assert!([-1.0, 1.0].iter().all(|more| (student(quantile, batches + more) - 0.975).abs() > 2e-4));
+        }
+    }
+}
