@@ -242,4 +242,24 @@ mod tests {
         assert_eq!(messages.take_acknowledged(1_550), Some(ConnId(1)));
         assert_eq!((messages.to_go(1_550, 1_700), messages.due(1_550)), (150, Time::from_us(3)));
     }
+
+    /// Messages of 1,000 and 500 bytes, and one of 200 that comes after 900 are given: no range has bytes of two, and each
+    /// message's last range is known as such. One of 300 comes when all are given, and they go at once.
+    #[test]
+    fn no_range_has_bytes_of_two_messages() {
+        let mut messages = Messages::default();
+        let range = |offset, len, last| Next::Range { offset, len, last };
+        messages.push(ConnId(1), 1_000, Time::NEVER);
+        messages.push(ConnId(2), 500, Time::NEVER);
+        assert_eq!(messages.next(900), range(0, 900, false));
+        messages.push(ConnId(3), 200, Time::NEVER);
+        assert_eq!(messages.left(), 100);
+        let rest = [0; 4].map(|_| messages.next(900));
+        assert_eq!(
+            rest,
+            [range(900, 100, true), range(1_000, 500, true), range(1_500, 200, true), Next::End]
+        );
+        messages.push(ConnId(4), 300, Time::NEVER);
+        assert_eq!([0; 2].map(|_| messages.next(900)), [range(1_700, 300, true), Next::End]);
+    }
 }

@@ -143,3 +143,39 @@ pub enum Paced {
     /// `SO_MAX_PACING_RATE`).
     Internal,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::tcp::congestion::fixtures::{MSS, window};
+
+    /// RFC 2861, 3.2, by hand: a window of 20 segments after one, two and ten timeouts, with an initial one of four. The
+    /// threshold is three quarters of the window before, unless it is higher.
+    #[test]
+    fn windows_after_a_pause() {
+        use IdleRestart::{Halve, HalveToInitial, InitialWindow, None};
+        for (rule, expected) in [
+            (None, [20, 20, 20]),
+            (InitialWindow, [4, 4, 4]),
+            (Halve, [10, 5, 1]),
+            (HalveToInitial, [10, 5, 4]),
+        ] {
+            let found = [1, 2, 10].map(|timeouts| {
+                let mut window = window(20);
+                window.ssthresh = 10 * MSS;
+                rule.apply(&mut window, 4 * MSS, timeouts);
+                let halves = matches!(rule, Halve | HalveToInitial);
+                assert_eq!(window.ssthresh, if halves { 15 * MSS } else { 10 * MSS }, "{rule:?}");
+                window.cwnd / MSS
+            });
+            assert_eq!(found, expected, "{rule:?}");
+        }
+        // A window below the initial one does not grow, and a threshold above stays.
+        for rule in [InitialWindow, HalveToInitial] {
+            let mut window = window(3);
+            window.ssthresh = 10 * MSS;
+            rule.apply(&mut window, 4 * MSS, 1);
+            assert_eq!((window.cwnd, window.ssthresh), (3 * MSS, 10 * MSS), "{rule:?}");
+        }
+    }
+}

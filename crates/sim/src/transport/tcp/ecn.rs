@@ -99,3 +99,58 @@ impl Heard {
         std::mem::take(&mut self.cwr)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The echo after each of these segments, marked and with CWR as they are, whether one that is held back goes first, and
+    /// whether this one is acknowledged at once.
+    fn echoes(echo: Option<Echo>, segments: &[(bool, bool)]) -> Vec<(bool, bool, bool)> {
+        let mut marks = Marks::new(echo);
+        let mut on_segment = |&(marked, reduced): &(bool, bool)| {
+            let Change { changes, echoes, at_once } = marks.on_segment(marked, reduced);
+            marks.echoes = echoes;
+            (echoes, changes, at_once)
+        };
+        segments.iter().map(&mut on_segment).collect()
+    }
+
+    /// Plain, marked, plain, with CWR, marked with CWR, plain. RFC 3168: the echo goes on until CWR, and one that is marked
+    /// itself begins it again. DCTCP: each segment has its own; a change sends the acknowledgement that is held back, and at
+    /// Linux that of the segment, too.
+    #[test]
+    fn echoes_by_hand() {
+        let segments =
+            [(false, false), (true, false), (false, false), (false, true), (true, true), (false, false)];
+        let column = |of: fn(&(bool, bool, bool)) -> bool, echo| -> Vec<u8> {
+            echoes(echo, &segments).iter().map(|change| u8::from(of(change))).collect()
+        };
+        let (none, own, differs) = ([0; 6], [0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 1, 1]);
+        for (echo, expected) in [
+            (None, [none, none, none]),
+            (Some(Echo::UntilReduced), [[0, 1, 1, 0, 1, 1], none, none]),
+            (Some(Echo::Exact), [own, differs, none]),
+            (Some(Echo::ExactAtOnce), [own, differs, differs]),
+            (Some(Echo::EachSegment), [own, differs, [1; 6]]),
+        ] {
+            let found = [
+                column(|change| change.0, echo),
+                column(|change| change.1, echo),
+                column(|change| change.2, echo),
+            ];
+            assert_eq!(found, expected, "{echo:?}");
+        }
+    }
+
+    /// When 5000 bytes have been sent the window is reduced: an echo that acknowledges these is of segments before that, one
+    /// that acknowledges a byte more is news. The next new segment has the notice, and that behind it has not.
+    #[test]
+    fn a_reduction_answers_the_echoes_of_a_window() {
+        let mut heard = Heard::new(true);
+        assert!(heard.is_news(1) && !heard.take_cwr());
+        heard.reduced(5_000);
+        assert_eq!([4_999, 5_000, 5_001].map(|una| heard.is_news(una)), [false, false, true]);
+        assert_eq!([heard.take_cwr(), heard.take_cwr()], [true, false]);
+    }
+}

@@ -178,3 +178,18 @@ fn rfc_8985_section_3_5_timeout() {
     let counts = host.conns[0].counts();
     assert_eq!((host.finished.len(), counts.timeouts, counts.retransmissions), (1, 1, 5));
 }
+
+/// RFC 6298, (5.5) and (5.7): without an answer each timeout is twice the one before, from 1 ms on, up to the most, which
+/// 16 doublings exceed.
+#[test]
+fn rfc_6298_section_5_timeouts_double_up_to_the_most() {
+    let (least, most) = (Time::from_us(1_000), Time::from_us(60_000_000));
+    let config = Tcp { rto_min: Some(least), rto_initial: Some(least), rto_max: most, ..sack() };
+    let (mut host, mut model, _) = started(1, 1_000, config);
+    for expiry in 0..20 {
+        let before = host.now;
+        host.times_out(&mut model, FLOW);
+        assert_eq!(host.now - before, Time(least.0 << expiry).min(most), "timeout {expiry}");
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [0]);
+    }
+}

@@ -43,3 +43,49 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::fake::FakeHost;
+    use crate::transport::tcp::congestion::Congestion;
+    use crate::transport::tcp::congestion::bbr::Bbr;
+    use crate::transport::tcp::congestion::sample::{DeliveryRate, Sample};
+    use crate::units::Rate;
+
+    /// The pacing rate of a connection, whose first flow has that key, in its first phase of ProbeBw: a segment in flight
+    /// and 1 KB/ms delivered, four rounds.
+    fn first_rate(key: u64) -> Rate {
+        let bbr = Bbr { pacing_margin: 0.0, ..Bbr::default() };
+        let config = Tcp { congestion: Some(Congestion::Bbr(bbr)), ..Tcp::default() };
+        let mut sender = Sender::new(&config);
+        sender.steer(ConnId(0), key, &config, &FakeHost::pair(1));
+        for round in 1..=4 {
+            let interval = Time::from_us(1_000);
+            let rate =
+                DeliveryRate { before: 1_000 * (round - 1), bytes: 1_000, interval, app_limited: false };
+            let sample = Sample {
+                now: Time::from_us(1_000 * round),
+                delivered: 1_000 * round,
+                acked: 1_000,
+                rate: Some(rate),
+                round_trip: Some(interval),
+                smoothed: Some(interval),
+                ..Sample::default()
+            };
+            sender.control.on_sample(&mut sender.window, &sample);
+        }
+        sender.control.pacing_rate().expect("BBR paces")
+    }
+
+    /// Each connection draws its first phase of seven from a stream of its own: some probe at 1.25 times 8 Mbps, and others
+    /// do not. With one stream for all, they would probe at the same time.
+    #[test]
+    fn connections_draw_phases_of_their_own() {
+        let rates: Vec<u64> = (0..50).map(|key| first_rate(key).0).collect();
+        let probes = rates.iter().filter(|rate| **rate == 10_000_000).count();
+        let others = rates.iter().filter(|rate| **rate == 8_000_000).count();
+        assert_eq!(probes + others, 50, "{rates:?}");
+        assert!(probes > 0 && others > 0, "{probes} probe");
+    }
+}

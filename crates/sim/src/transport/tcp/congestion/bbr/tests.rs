@@ -283,3 +283,28 @@ fn restarts_and_marks() {
     assert!((rate(&bench.model) - 10.0).abs() < 1e-3, "{}", rate(&bench.model));
     assert_eq!(bench.window.cwnd, held);
 }
+
+/// A connection does not begin with a pause (Linux: `idle_restart` is 0): if the round trip of its handshake is older than
+/// the window when the first segment is delivered, it is measured anew at once.
+#[test]
+fn a_connection_does_not_begin_as_after_a_pause() {
+    for (window_ms, expected) in [(99, true), (101, false)] {
+        let mut bench = Bench::new(&Bbr { min_rtt_window: Time::from_us(1_000 * window_ms), ..plain() });
+        bench.model.start(&bench.window, Some(ROUND_TRIP), bench.now);
+        bench.round(10, 10);
+        assert_eq!(matches!(bench.model.mode, Mode::ProbeRtt { .. }), expected, "{window_ms} ms");
+    }
+}
+
+/// Ten seconds after the last round trip was measured only retransmissions are acknowledged, which measure none (Karn). With four
+/// segments in flight ProbeRtt is over all the same when 200 ms have passed: the old estimate does not begin it again.
+#[test]
+fn a_probe_without_a_round_trip_ends() {
+    let mut bench = Bench::probing(&plain());
+    bench.now = bench.now + Time::from_us(10_000_000);
+    let held = [(); 4].map(|()| {
+        let sample = Sample { round_trip: None, ..bench.sample(4, 4) };
+        bench.take(&sample)
+    });
+    assert_eq!(held, [true, true, true, false]);
+}
