@@ -272,4 +272,31 @@ mod tests {
         });
         assert_eq!(windows, [50_000, 42_500].map(Some));
     }
+
+    /// A port that sends a tenth of its rate while its queue falls from 60 KB to 50 KB has no power: (10 - 10) KB. It counts as
+    /// half of its rate, `floor`, times a queue and pipe of 150 KB by 100 KB: 0.75. The window is
+    /// (100 / 0.75 + 10 + 100) / 2 KB, more than the pipe, and without `floor` it would be endless; with a floor of 1 the
+    /// power is 1.5 and the window (66.7 + 10 + 100) / 2 = 88.3 KB.
+    #[test]
+    fn a_port_that_drains_counts_by_the_floor() {
+        let line = Rate(100_000_000_000);
+        for (floor, power, window) in [(0.5, 0.75, 100_000), (1.0, 1.5, 88_333)] {
+            let config = PowerTcp {
+                gamma: 0.5,
+                beta: Some(Bytes(10_000)),
+                floor,
+                base_rtt: Derived::Given(Time::from_us(8)),
+                ..PowerTcp::default()
+            };
+            let mut model = Model::new(&config, line);
+            for (answer, queue_bytes) in [(1, 60_000), (2, 50_000)] {
+                let time = Time::from_us(8 * answer);
+                let hop = Hop { time, sent: 10_000 * answer as u32, queue_bytes, rate: line };
+                let ack = Ack { una: 1000 * answer, next: 1_000_000, ..Ack::default() };
+                model.on_ack(&ack, &Telemetry::of(&[hop]));
+            }
+            assert!((model.power() - power).abs() < 1e-12, "{} at {floor}", model.power());
+            assert_eq!(model.window(), Some(window), "{floor}");
+        }
+    }
 }

@@ -208,3 +208,39 @@ impl Control for Model {
         self.window
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rate in Gbps after two round trips of so many us, from 5 Gbps at a line of 10 Gbps, with all weight on the newest
+    /// difference.
+    fn rate_after(first: u64, second: u64) -> f64 {
+        let config = Timely { ewma: 1.0, min_rtt: Time::from_us(100), ..Timely::default() };
+        let mut model = Model::new(&config, Rate(10_000_000_000));
+        model.set(5e9);
+        for (number, us) in [(1, first), (2, second)] {
+            let ack = Ack { una: number, next: number, rtt: Time::from_us(us), ..Ack::default() };
+            model.on_ack(&ack, &Telemetry::NONE);
+        }
+        model.rate() / 1e9
+    }
+
+    /// At t_low, 50 us, and at t_high, 500 us, the gradient decides (algorithm 1): 10 us more in a round trip of 100 us take 0.8
+    /// times a tenth, and none more add a thousandth of the line. A microsecond below t_low the rate rises in any case, and
+    /// above t_high it falls by 0.8 times the excess.
+    #[test]
+    fn at_both_thresholds_the_gradient_decides() {
+        for (first, second, gbps) in [
+            (40, 50, 5.0 * 0.92),
+            (50, 50, 5.01),
+            (39, 49, 5.01),
+            (490, 500, 5.0 * 0.92),
+            (500, 500, 5.01),
+            (501, 501, 5.0 * (1.0 - 0.8 / 501.0)),
+        ] {
+            let found = rate_after(first, second);
+            assert!((found - gbps).abs() < 1e-9, "{first} and {second} us: {found}, by hand {gbps}");
+        }
+    }
+}
