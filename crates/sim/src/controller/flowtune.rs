@@ -261,4 +261,31 @@ mod tests {
         let last = shares[shares.len() - 1];
         assert!((last - 0.1).abs() < 0.005, "{last}");
     }
+
+    /// The controller acts at once on the first burst of all; while a queue waits, the next iteration is soon enough for the
+    /// others. Without a period each change of the queues is an iteration, but not a further burst of a queue that waits.
+    #[test]
+    fn reports_between_iterations_wait() {
+        let fabric = Arc::new(SingleSwitch { hosts: 4, ..SingleSwitch::default() }.build());
+        let routes = Arc::new(Routes::build(&fabric).expect("a connected network"));
+        let burst = |queue: u32| Report::Burst {
+            queue: QueueId(queue),
+            from: NodeId(queue),
+            to: NodeId(3),
+            flow: FlowId(queue),
+            bytes: 1_000,
+            packets: 1,
+            link_bytes: 0,
+            priority: 0,
+            at: Time::ZERO,
+        };
+        for (period, others) in [(Time::from_us(10), false), (Time::ZERO, true)] {
+            let allocator = Flowtune { period, ..Flowtune::default() };
+            let mut model = FlowtuneRates { allocator, ..FlowtuneRates::default() }.model(&fabric, &routes);
+            assert!(model.is_urgent(&burst(0)));
+            FakeControl::new(Vec::new()).act(&mut model, &[burst(0)]);
+            let urgent = [burst(0), burst(1), Report::Emptied { queue: QueueId(0) }];
+            assert_eq!(urgent.map(|report| model.is_urgent(&report)), [false, others, others], "{period}");
+        }
+    }
 }

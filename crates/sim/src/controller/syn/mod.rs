@@ -291,3 +291,40 @@ impl Controller for Model {
         self.backlog.heap_bytes() + order + slot
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::controller::tests::FakeControl;
+    use crate::topology::Generator;
+    use crate::topology::single_switch::SingleSwitch;
+
+    /// Slots of 1538 B that packets share, for a hundred packets of 40 B. With frames of 38 B more they take 7800 B, and a slot
+    /// is left with room for half a packet: 7800 / (1538 - 39) are six grants. Without frames 4000 / (1538 - 20) are three.
+    #[test]
+    fn grants_count_the_frames_of_packets() {
+        for (link_bytes, expected) in [(38, 6), (0, 3)] {
+            let fabric = Arc::new(SingleSwitch { hosts: 3, ..SingleSwitch::default() }.build());
+            let routes = Arc::new(Routes::build(&fabric).expect("a connected network"));
+            let config = Syn { slot: Derived::Given(Bytes(1538)), aggregate: true, ..Syn::default() };
+            let (mut model, mut room) = (config.model(&fabric, &routes), FakeControl::new(Vec::new()));
+            let burst = Report::Burst {
+                queue: QueueId(0),
+                from: NodeId(0),
+                to: NodeId(1),
+                flow: FlowId(0),
+                bytes: 4_000,
+                packets: 100,
+                link_bytes,
+                priority: 0,
+                at: Time::ZERO,
+            };
+            let mut grants = room.act(&mut model, &[burst]).len();
+            while room.wake != Time::NEVER && grants <= 100 {
+                room.now = room.wake;
+                grants += room.act(&mut model, &[]).len();
+            }
+            assert_eq!(grants, expected, "frames of {link_bytes} B");
+        }
+    }
+}

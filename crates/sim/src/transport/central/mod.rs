@@ -484,3 +484,34 @@ impl Endpoint for Model {
         self.queues.audit(&waiting, found);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::fake::{FakeHost, SENDER};
+
+    /// Two flows wait in one queue. A grant for one that does not is handed back, and changes nothing; one for the second flow
+    /// has it go first, and the first one, which is then behind it, takes a grant of its own.
+    #[test]
+    fn a_grant_is_for_a_flow_of_the_queue() {
+        let mut host = FakeHost::pair(1_500);
+        host.connection(1_500);
+        let mut model = Model::new(host.configs(vec![Central::default()]));
+        for id in [ConnId(0), ConnId(1)] {
+            host.start(&mut model, id);
+        }
+        host.reports.clear();
+        let mut grant = |host: &mut FakeHost, flow| {
+            let grant = Grant { flow: FlowId(flow), slot: Time(7), label: None, room: 1_538, fill: false };
+            model.ordered(&[Order { host: SENDER, queue: QueueId(0), act: Act::Send(grant) }], host);
+            let called = host.ready.first().copied();
+            let packets = called.map(|id| host.sends(&mut model, id, 9)).unwrap_or_default();
+            packets.iter().map(|packet| packet.conn).collect::<Vec<_>>()
+        };
+        assert_eq!(grant(&mut host, 2), []);
+        assert_eq!(host.reports, [Report::Unused { queue: QueueId(0), at: Time(7) }]);
+        assert_eq!(grant(&mut host, 1), [ConnId(1)]);
+        assert_eq!(grant(&mut host, 0), [ConnId(0)]);
+        assert_eq!(host.finished, [ConnId(1), ConnId(0)]);
+    }
+}

@@ -342,3 +342,51 @@ impl Queues {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: Rate = Rate(1_000_000_000);
+
+    /// Queues of host 0 with half of its link each, in the order of their numbers: to host 2, then to host 1.
+    fn two_queues() -> (Queues, [QueueId; 2]) {
+        let mut queues = Queues::new(3);
+        let numbers = [2, 1].map(|to| queues.number(NodeId(0), NodeId(to)));
+        for number in numbers {
+            assert_eq!(queues.list(number, Time::ZERO, RATE), None, "it has no rate yet");
+        }
+        let shares = numbers.into_iter().rev().map(|number| (number, 0.5, None));
+        assert_eq!(queues.set_shares(NodeId(0), shares, Time::ZERO, RATE), Time::ZERO);
+        (queues, numbers)
+    }
+
+    /// Of two buckets that are empty at one time, that of the queue with the lower number goes first, though its destination is
+    /// behind the other's; after a packet of 125 B, for which half of 1 Gbps takes 2 us, the other one does.
+    #[test]
+    fn of_two_queues_at_one_time_the_lower_number_goes() {
+        let (mut queues, _) = two_queues();
+        let at = queues.of_mut(NodeId(0));
+        assert_eq!(at.first_due(RATE), Some((Time::ZERO, 1)));
+        at.fill(1, 125, Time::ZERO, RATE, 0.0);
+        assert_eq!(at.first_due(RATE), Some((Time::ZERO, 0)));
+        at.fill(0, 250, Time::ZERO, RATE, 0.0);
+        assert_eq!(at.first_due(RATE), Some((Time::from_us(2), 1)));
+    }
+
+    /// A queue drains until its packet has leaked out, at 2 us, and is taken out then, not 1 ps before.
+    #[test]
+    fn a_queue_has_drained_when_its_bucket_is_empty() {
+        let (mut queues, [number, _]) = two_queues();
+        queues.of_mut(NodeId(0)).fill(1, 125, Time::ZERO, RATE, 0.0);
+        assert!(!queues.unlist(number, Idle::Drains, Time(1_999_999), RATE));
+        assert_eq!(queues.of(NodeId(0)).first_drained(RATE), Some(Time::from_us(2)));
+        assert_eq!(queues.take_drained(NodeId(0), Time(1_999_999), RATE), None);
+        assert_eq!(queues.take_drained(NodeId(0), Time::from_us(2), RATE), Some(number));
+        assert!(!queues.of(NodeId(0)).drains());
+        // One whose bucket is empty when it has nothing to send any more does not drain.
+        let (mut queues, [number, _]) = two_queues();
+        queues.of_mut(NodeId(0)).fill(1, 125, Time::ZERO, RATE, 0.0);
+        assert!(queues.unlist(number, Idle::Drains, Time::from_us(2), RATE));
+    }
+}
