@@ -84,3 +84,59 @@ impl Rules {
         !self.threshold.holds(packets, bytes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeId;
+    use crate::topology::Link;
+    use crate::units::{Rate, Time};
+
+    /// A port that holds so many packets of 1000 B each, the one on the wire included.
+    fn holding(packets: u32) -> Port {
+        let link = Link { from: NodeId(0), to: NodeId(1), rate: Rate(1_000_000_000), delay: Time::ZERO };
+        let mut port = Port::new(&link, 0);
+        (port.packets, port.bytes) = (packets, 1000 * u64::from(packets));
+        port
+    }
+
+    /// At most three packets and 3500 B, marked above two. With the packet on the wire three of 1000 B are there when two wait,
+    /// and a fourth does not fit. Where that one does not count it does, if it is no longer than 1500 B.
+    #[test]
+    fn limits_and_thresholds_with_and_without_the_wire() {
+        let rules = |counts_wire| Rules {
+            limit: BufferLimit { packets: 3, bytes: 3500 },
+            threshold: BufferLimit { packets: 2, bytes: u64::MAX },
+            counts_wire,
+            ..Rules::UNLIMITED
+        };
+        let admits =
+            |counts_wire, packets, wire, size| rules(counts_wire).admits(&holding(packets), wire, size);
+        assert_eq!(
+            [(2, 1000), (2, 1500), (2, 1501), (3, 1)].map(|(held, size)| admits(true, held, 1000, size)),
+            [true, true, false, false]
+        );
+        assert_eq!(
+            [(3, 1500), (3, 1501), (4, 1)].map(|(held, size)| admits(false, held, 1000, size)),
+            [true, false, false]
+        );
+        // With a free wire all packets wait.
+        assert_eq!([2, 3].map(|held| admits(false, held, 0, 100)), [true, false]);
+        let marks = |counts_wire| [2, 3, 4].map(|held| rules(counts_wire).marks(&holding(held), 1000));
+        assert_eq!((marks(true), marks(false)), ([false, true, true], [false, false, true]));
+    }
+
+    /// Half of a limit is cut to whole packets and bytes, of packets to one at least; without a limit there is none.
+    #[test]
+    fn shares_of_limits() {
+        let limit = |packets, bytes| BufferLimit { packets, bytes };
+        assert_eq!(limit(5, 1001).scaled(0.5), limit(2, 500));
+        assert_eq!(limit(1, 1).scaled(0.5), limit(1, 0));
+        assert_eq!(limit(5, u64::MAX).scaled(0.5), limit(2, u64::MAX));
+        assert_eq!(BufferLimit::UNLIMITED.scaled(0.5), BufferLimit::UNLIMITED);
+        let most = |limit: BufferLimit| [1000, 1001, 0].map(|size| limit.most_packets(size));
+        assert_eq!(most(limit(9, 3000)), [Some(3), Some(2), Some(9)]);
+        assert_eq!(most(limit(2, u64::MAX)), [Some(2); 3]);
+        assert_eq!(most(BufferLimit::UNLIMITED), [None; 3]);
+    }
+}

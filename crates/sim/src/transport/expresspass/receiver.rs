@@ -122,3 +122,72 @@ impl Receiver {
         u64::from(self.sent)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::fake::{FakeHost, RECEIVER};
+    use crate::transport::expresspass::{ExpressPass, Model};
+
+    const FLOW: ConnId = ConnId(0);
+
+    /// A flow of three packets: its request, these, and the stop behind them, of which the request has arrived.
+    fn sent() -> (FakeHost, Model, Packet, [Packet; 4]) {
+        let mut host = FakeHost::pair(3 * 1460);
+        let mut model = Model::new(host.configs(vec![ExpressPass::default()]));
+        host.start(&mut model, FLOW);
+        let request = host.sent[0];
+        let mut credits = host.receives(&mut model, &request);
+        assert_eq!(credits.len(), 1);
+        while credits.len() < 3 {
+            credits.extend(host.expires(&mut model).into_iter().filter(|packet| packet.dst != RECEIVER));
+        }
+        credits.iter().for_each(|credit| host.answers(&mut model, credit));
+        let packets = host.sends(&mut model, FLOW, 9).try_into().expect("three packets and a stop");
+        (host, model, request, packets)
+    }
+
+    /// Kind, number and round of what the receiver answers.
+    fn answers(host: &mut FakeHost, model: &mut Model, packet: &Packet) -> Vec<(u8, u32, u64)> {
+        let answers = host.receives(model, packet);
+        answers.iter().map(|Packet { header, .. }| (header.kind, header.number, header.seq)).collect()
+    }
+
+    /// Packets in order need no answer but one to the stop. A request that comes twice begins the credits once, and behind the
+    /// end of the flow it is answered as a stop is.
+    #[test]
+    fn a_stop_is_acknowledged() {
+        let (mut host, mut model, request, [packets @ .., stop]) = sent();
+        assert_eq!(answers(&mut host, &mut model, &request), []);
+        for packet in &packets {
+            assert_eq!(answers(&mut host, &mut model, packet), []);
+        }
+        assert_eq!(host.completed, [FLOW]);
+        let end = [(kind::ACK, 3, 0)];
+        assert_eq!(answers(&mut host, &mut model, &stop), end);
+        assert_eq!(answers(&mut host, &mut model, &request), end);
+    }
+
+    /// Packet 1 is missing when 2 comes: the sender is to go back, once in its round. A stop of the old round may mean that
+    /// the answer is lost, which goes again; that of the new round shows that packets are missing once more. Then 1 comes, and
+    /// as the sender may be behind, the receiver acknowledges all at once.
+    #[test]
+    fn a_gap_sends_the_sender_back_once_a_round() {
+        let (mut host, mut model, _, [first, second, third, stop]) = sent();
+        let round = |packet: &Packet, round: u32| {
+            let credit = kind::answered(packet.header.seq).0;
+            let seq =
+                if packet.header.kind == kind::STOP { u64::from(round) } else { kind::answer(credit, round) };
+            Packet { header: Header { seq, ..packet.header }, ..*packet }
+        };
+        let mut answers = |packet: &Packet| answers(&mut host, &mut model, packet);
+        assert_eq!(answers(&first), []);
+        assert_eq!(answers(&third), [(kind::NACK, 1, 1)]);
+        assert_eq!(answers(&third), []);
+        assert_eq!(answers(&stop), [(kind::NACK, 1, 1)]);
+        assert_eq!(answers(&round(&stop, 1)), [(kind::NACK, 1, 2)]);
+        assert_eq!(answers(&round(&third, 1)), []);
+        assert_eq!(answers(&round(&second, 2)), [(kind::ACK, 3, 2)]);
+        assert_eq!(answers(&round(&third, 2)), [(kind::ACK, 3, 2)]);
+    }
+}

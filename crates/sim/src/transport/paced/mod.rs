@@ -195,3 +195,34 @@ impl<S: Scheme> Endpoint for Model<S> {
         audit_ends(conns, (&self.senders, Sender::audit), (&self.receivers, Receiver::received), found);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1250 B at 1 Gbps take 10 us. With a round trip of 10 us the next packet of data may leave in it, and a request waits for
+    /// that; 1 ps less, or without a rate, the request goes at once. Before the first answer it waits for no packet, either.
+    #[test]
+    fn a_request_waits_for_data_that_leaves_in_a_round_trip() {
+        let pacing = Pacing::default();
+        let timeout = |rtt: Option<u64>, rate| {
+            let flow = Flow {
+                pacing: &pacing,
+                now: Time::from_us(5),
+                left: 10_000,
+                due: Time::NEVER,
+                rtt: rtt.map(Time),
+                line: Rate(10_000_000_000),
+                rate,
+                unsent: 10_000,
+                last: (Time::from_us(5), 1250),
+            };
+            flow.timeout(rate)
+        };
+        let line = 1_000_000_000;
+        assert_eq!(timeout(Some(10_000_000), line), Time::from_us(10));
+        assert_eq!(timeout(Some(9_999_999), line), Time::ZERO);
+        assert_eq!(timeout(Some(10_000_000), 0), Time::ZERO);
+        assert_eq!(timeout(None, line), Time::ZERO);
+    }
+}

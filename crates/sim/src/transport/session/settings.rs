@@ -267,3 +267,21 @@ impl<T: OverTcp> Settings for T {
         self.tcp().frame(packet)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: a number is itself, others follow the shortest paths, from one connection to 255.
+    #[test]
+    fn subflows_among_paths() {
+        let among = |subflows: Subflows| [0, 1, 5, 1_000].map(|paths| subflows.among(paths));
+        assert_eq!(among(Subflows::Number(3)), [3; 4]);
+        assert_eq!(among(Subflows::AtMost(4)), [1, 1, 4, 4]);
+        assert_eq!(among(Subflows::OneIn(2.0)), [1, 1, 3, 255]);
+        assert_eq!(
+            [Subflows::Number(3), Subflows::AtMost(4), Subflows::OneIn(2.0)].map(Subflows::most),
+            [3, 4, 255]
+        );
+    }
+}

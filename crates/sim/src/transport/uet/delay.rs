@@ -63,3 +63,57 @@ impl Delays {
         self.average = Time((self.gain * value + (1.0 - self.gain) * self.average.0 as f64) as u64);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Bytes, Rate};
+
+    /// A base round trip of 10 us, a target of 6 us, and half of the weight for each sample.
+    fn delays(max_window: Option<Bytes>) -> Delays {
+        let base_rtt = Time::from_us(10);
+        let scale = Scale {
+            mtu: 4160,
+            payload: 4096,
+            line: Rate(8_000_000_000),
+            rtt: base_rtt,
+            base_rtt,
+            first_window: None,
+            max_window,
+            min_window: 4160,
+            target: Time::from_us(6),
+        };
+        Delays::new(scale, 0.5)
+    }
+
+    /// A delay of 6 us, the target, counts as it is: the average is 3 us. One of 6 us and 1 ps without a mark counts as a
+    /// quarter of the base, 2.5 us, and with a mark as itself. A round trip of the base is a delay of none, and a shorter one
+    /// is no sample.
+    #[test]
+    fn a_delay_above_the_target_without_a_mark_counts_as_a_quarter_of_the_base() {
+        let after = |rtt: u64, marked| {
+            let mut delays = delays(None);
+            (delays.sample(Time(rtt), marked), delays.average)
+        };
+        let (target, more) = (Time::from_us(6), Time(6_000_001));
+        assert_eq!(after(16_000_000, false), (Some(target), Time::from_us(3)));
+        assert_eq!(after(16_000_001, false), (Some(more), Time(1_250_000)));
+        assert_eq!(after(16_000_001, true), (Some(more), Time(3_000_000)));
+        assert_eq!(after(10_000_000, false), (Some(Time::ZERO), Time::ZERO));
+        assert_eq!(after(9_999_999, false), (None, Time::ZERO));
+    }
+
+    /// 8 Gbps and 10 us are 10 KB, and one and a half of that the largest window; a round trip of 5 us halves it, a longer one
+    /// does not raise it. A window that the scenario gives stays.
+    #[test]
+    fn a_shorter_round_trip_lowers_the_largest_window() {
+        for (given, windows) in [(None, [15_000, 7_500, 7_500]), (Some(Bytes(20_000)), [20_000; 3])] {
+            let mut delays = delays(given);
+            let found = [10, 5, 7].map(|us| {
+                delays.lower_base(Time::from_us(us));
+                delays.max_window
+            });
+            assert_eq!((found, delays.base_rtt), (windows, Time::from_us(5)));
+        }
+    }
+}
