@@ -296,6 +296,14 @@ mod tests {
         assert_eq!(parse::<Bytes>("1.5B"), Err("is not a whole number of B".into()));
     }
 
+    /// A number has at most 30 digits, zeros among them.
+    #[test]
+    fn thirty_digits_are_the_most() {
+        let kilobytes = |zeros: usize| parse::<Bytes>(&format!("1.5{}KB", "0".repeat(zeros)));
+        assert_eq!(kilobytes(28), Ok(Bytes(1500)));
+        assert_eq!(kilobytes(29), Err(format!("is not a number with a unit, such as {}", Bytes::EXAMPLE)));
+    }
+
     proptest! {
         #[test]
         fn printing_and_reading_are_inverse(base in any::<u64>()) {

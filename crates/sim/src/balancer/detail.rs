@@ -124,4 +124,19 @@ mod tests {
         shares([64_000, 1 << 30, 64_001, 70_000], [750; 4]);
         shares([64_000, 1 << 30, 64_001, 63_999], [0, 0, 0, 3000]);
     }
+
+    /// Equal thresholds leave two groups; the higher one may not be below the lower one.
+    #[test]
+    fn thresholds_may_be_equal() {
+        let problems = |low, high| {
+            let config = Detail { low: Bytes(low), high: Bytes(high) };
+            config
+                .problems(&Fabric::default())
+                .into_iter()
+                .map(|problem| problem.to_string())
+                .collect::<Vec<_>>()
+        };
+        assert!(problems(16_000, 16_000).is_empty());
+        assert_eq!(problems(16_001, 16_000), ["high: 16KB is below low, which is 16001B"]);
+    }
 }

@@ -80,3 +80,51 @@ pub fn problems(fabric: &Fabric) -> Vec<Problem> {
     };
     Leaves::of(fabric).err().map(problem).into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Generator;
+    use crate::topology::leaf_spine::LeafSpine;
+
+    fn leaf_spine(leaves: u32, spines: u32, parallel: u32) -> Fabric {
+        LeafSpine { leaves, spines, hosts: 2, parallel, ..LeafSpine::default() }.build()
+    }
+
+    /// Two leaves of two hosts below three spines, to which each has two cables: hosts have the number of their leaf, and a leaf
+    /// has uplinks 0 to 5. Links downwards and those of hosts are no uplinks.
+    #[test]
+    fn leaves_by_hand() {
+        let fabric = leaf_spine(2, 3, 2);
+        let leaves = Leaves::of(&fabric).expect("a network of leaves and spines");
+        assert_eq!((leaves.count, leaves.width), (2, 6));
+        assert_eq!(
+            [0, 1, 2, 3].map(|host| leaves.number(NodeId(host))),
+            [Some(0), Some(0), Some(1), Some(1)]
+        );
+        for (tier, numbers) in [("leaf", vec![Some(0), Some(1)]), ("spine", vec![None; 3])] {
+            let nodes = fabric.nodes.iter().enumerate().filter(|(_, node)| node.tier == tier);
+            assert_eq!(
+                nodes.map(|(node, _)| leaves.number(NodeId(node as u32))).collect::<Vec<_>>(),
+                numbers
+            );
+        }
+        for leaf in 0..2 {
+            let ups = fabric.links.iter().zip(&leaves.uplink).filter(|(link, uplink)| {
+                !fabric.is_host(link.from) && leaves.number(link.from) == Some(leaf) && **uplink != NONE
+            });
+            let mut numbers: Vec<_> = ups.map(|(_, uplink)| *uplink).collect();
+            numbers.sort_unstable();
+            assert_eq!(numbers, [0, 1, 2, 3, 4, 5], "leaf {leaf}");
+        }
+        assert_eq!(leaves.uplink.iter().filter(|uplink| **uplink != NONE).count(), 12);
+    }
+
+    /// A packet has room for the numbers of 254 uplinks.
+    #[test]
+    fn a_leaf_has_at_most_254_uplinks() {
+        assert!(Leaves::of(&leaf_spine(1, 254, 1)).is_ok());
+        let why = Leaves::of(&leaf_spine(1, 255, 1)).expect_err("too many");
+        assert_eq!(why, "there are 1 leaves with up to 255 uplinks, more than 65534 and 254");
+    }
+}

@@ -259,3 +259,41 @@ fn nothing(path: &str, tier: &Option<String>, tiers: impl Iterator<Item = String
 fn all_links(fabric: &Fabric) -> impl Iterator<Item = LinkId> {
     (0..fabric.links.len() as u32).map(LinkId)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+    use crate::topology::Generator;
+    use crate::topology::fat_tree::FatTree;
+
+    /// A k = 4 fat-tree has 20 switches, 8 of them aggregation switches, and 48 cables, 16 of them to the core. A share of them
+    /// is a number of different ones, rounded.
+    #[test]
+    fn random_targets_are_a_share_of_the_candidates() {
+        let fabric = FatTree { k: 4, ..FatTree::default() }.build();
+        let found = |target: &FaultTarget| {
+            let mut stream = Stream::new(1, 0, Purpose::Faults, 0);
+            let Parts { mut links, mut nodes } =
+                target.find(&fabric, &mut stream, false).expect("candidates");
+            (links.len(), nodes.len(), {
+                links.sort_unstable();
+                links.dedup();
+                nodes.sort_unstable();
+                nodes.dedup();
+                (links.len(), nodes.len())
+            })
+        };
+        let tier = |name: &str| Some(name.to_string());
+        for (share, name, nodes) in
+            [(0.25, tier("aggregation"), 2), (0.1, None, 2), (0.75, tier("core"), 3), (0.37, tier("host"), 6)]
+        {
+            let target = FaultTarget::RandomNodes(RandomNodes { share, tier: name });
+            assert_eq!(found(&target), (0, nodes, (0, nodes)), "{target:?}");
+        }
+        for (share, name, cables) in [(0.25, None, 12), (0.75, tier("aggregation-core"), 12)] {
+            let target = FaultTarget::RandomCables(RandomCables { share, tier: name });
+            assert_eq!(found(&target), (2 * cables, 0, (2 * cables, 0)), "{target:?}");
+        }
+    }
+}

@@ -300,3 +300,29 @@ impl<'a> Processes<'a> {
         at
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2 tau / (1 - load) = 16 b / (R (1 - load)^2): bytes of 10 KB on average, 1 Gbps and a load of 0.5 take 640 us, one of
+    /// 0.95 takes 64 ms, and so does any above. The longest of all places counts, and no less than 20 round trips.
+    #[test]
+    fn the_warm_up_by_hand() {
+        let place = |load| Place { load, rate: 1e9 };
+        let warm_up_us = |places: &[Place], round_trip_us| {
+            warm_up(places, 10_000.0, Time::from_us(round_trip_us)).seconds() * 1e6
+        };
+        for (places, round_trip_us, expected) in [
+            (&[place(0.5)][..], 10, 640.0),
+            (&[place(0.5)], 33, 660.0),
+            (&[place(0.5), place(0.75), place(0.0)], 10, 2_560.0),
+            (&[place(0.95)], 10, 64_000.0),
+            (&[place(1.2)], 10, 64_000.0),
+            (&[], 10, 200.0),
+        ] {
+            let found = warm_up_us(places, round_trip_us);
+            assert!((found / expected - 1.0).abs() < 1e-6, "{found} us for {places:?}");
+        }
+    }
+}
