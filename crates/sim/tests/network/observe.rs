@@ -401,3 +401,29 @@ fn captured_packets_of_drawn_flows_have_their_entry_s_class() {
     let expected = (0..16).map(|flow| (flow, (flow > 0).then_some(5)));
     assert_eq!(classes, expected.collect());
 }
+
+/// Five packets come out of the first link, each 12 us behind its start. A limit of five keeps all, and one of three the first
+/// three: the fourth, at 312 us, is the first that is missing.
+#[test]
+fn a_capture_keeps_the_first_packets() {
+    let text = r#"
+        transport.datagram = { header_bytes = "0B", lengths.fixed = "1500B" }
+        topology.line = { switches = 1, rates = ["1Gbps", "1Gbps"], delay = "0s" }
+        observe.capture.links = ["host 0 -> switch 0"]
+        [[traffic]]
+        name = "flows"
+        arrivals.times.jitter = "0s"
+        arrivals.times.at = ["0us", "100us", "200us", "300us", "400us"]
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "1500B"
+    "#;
+    for (limit, kept, cut_off_ps) in [("5", 5, None), ("3", 3, Some(312_000_000))] {
+        let run = run_with(text, &[("observe.capture.packet_limit", limit)]);
+        let [cable] = &run.0.observed.cables[..] else { panic!("one cable") };
+        let at: Vec<_> = cable.packets.iter().map(|packet| packet.at).collect();
+        let expected: Vec<_> = (0..kept).map(|number| Time::from_us(12 + 100 * number)).collect();
+        assert_eq!(at, expected, "a limit of {limit}");
+        let capture = run.0.summary.observed.capture.as_ref().expect("a capture");
+        assert_eq!((capture.packets, capture.cut_off_ps), (kept, cut_off_ps), "a limit of {limit}");
+    }
+}
