@@ -109,7 +109,10 @@ mod tests {
     /// 16,384 B are 64 units of 256 B; what is left of a unit is no credit, but a pull gives one at least.
     #[test]
     fn a_pull_gives_whole_units() {
-        let units = |bytes| Rccc { pull_bytes: Bytes(bytes), ..Rccc::default() }.quanta_per_pull();
+        let units = |bytes| {
+            let rccc = Rccc { pull_bytes: Bytes(bytes), ..Rccc::default() };
+            rccc.credit().expect("it has credit").quanta_per_pull()
+        };
         assert_eq!([16_384, 16_383, 256, 255, 1].map(units), [64, 63, 1, 1, 1]);
     }
 }
