@@ -88,6 +88,7 @@ __all__ = [
     "Endless",
     "Entropy",
     "Entry",
+    "Eqds",
     "Estimate",
     "EstimateAverage",
     "EstimateBacklog",
@@ -3648,6 +3649,25 @@ class Constant(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Eqds(Model):
+    """EQDS: the receiver paces its senders by whole pulls, those that have packets to repeat first."""
+
+    _tag = "eqds"
+
+    pull_rate: float = 0.99
+    """Credit is given at this share of the rate of the receiver's link. More than 0.0, at most 10.0."""
+
+    pull_quantum: str = "512B"
+    """Unit of credit. A size, such as "64KiB", at least 1B, at most 65535B."""
+
+    pull_bytes: str = "4KiB"
+    """Credit of one pull, cut to whole units. A size, such as "64KiB", at least 1B, at most 10MB."""
+
+    slow_pulls: bool = True
+    """Whether a receiver without requests for credit gives some to its idle flows."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SleekRule(Model):
     """Parameters of SLEEK."""
 
@@ -5783,9 +5803,9 @@ class FaultChangeRate(Wrapped):
 
 @dataclass(frozen=True)
 class FaultChangeCapacity(Wrapped):
-    """It has this share of its rate as built, and the queue at its head this share of its limits and
-    thresholds, if that is "trimming", "ndp", "drop-tail" or "ecn"; packets in transmission keep their
-    rate.
+    """It has this share of its rate as built, and the queue at its head this share of its limit and
+    threshold, if that is "trimming", "ndp", "drop-tail" or "ecn", or of its limit, if it is "credit",
+    "phantom" or "fpq"; packets in transmission keep their rate.
     """
 
     _tag = "capacity"
@@ -6240,7 +6260,15 @@ Recovery = GoBackN | GoBackZero | Irn | Literal["go-back-n", "go-back-0", "irn"]
 Resend = Literal["lost", "all"]
 
 # Congestion control of flows over Ultra Ethernet.
-UetControl = Nscc | Rccc | Both | UetDctcp | Constant | Literal["nscc", "rccc", "both", "dctcp", "constant"]
+UetControl = (
+    Nscc
+    | Rccc
+    | Both
+    | UetDctcp
+    | Constant
+    | Eqds
+    | Literal["nscc", "rccc", "both", "dctcp", "constant", "eqds"]
+)
 
 # The round trip that a flow takes for that of its path until it has measured one.
 BaseRtt = Literal["network", "pair"]
