@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flowyard import commands
-from flowyard.commands import options
+from flowyard.commands import instead, options
 from flowyard.errors import EngineError, UserError, bounded, contradictions
 from flowyard.terminal import interrupt, streams
 from flowyard.terminal.exits import BAD_INPUT, BROKEN_PIPE, FAILED, INTERRUPTED
@@ -81,9 +81,10 @@ def _verbs() -> list[str]:
 def _no_verb(word: str) -> str:
     from difflib import get_close_matches
 
-    other = {"help": "--help", "version": "--version", "simulate": "run", "list": "show"}
-    meant = [other[word]] if word in other else get_close_matches(word, _verbs(), n=1)
-    return f"no verb {word!r}; {f'did you mean {meant[0]}? ' if meant else ''}verbs: {', '.join(_verbs())}"
+    near = get_close_matches(word, _verbs(), n=1)
+    meant = instead.VERBS.get(word) or (f"did you mean {near[0]}?" if near else "")
+    joint = " " if meant.endswith("?") else "; "
+    return f"no verb {word!r}; {meant}{joint if meant else ''}verbs: {', '.join(_verbs())}"
 
 
 def _is_text(word: str) -> bool:
@@ -163,7 +164,7 @@ def parser(word: str | None = None) -> argparse.ArgumentParser:
         added = verbs.add_parser(verb.NAME, help=verb.HELP, description=options.as_sentence(verb.HELP))
         if not one or word == verb.NAME:
             verb.arguments(added)
-            added.instead = getattr(verb, "INSTEAD", {})
+            added.instead = instead.OPTIONS.get(verb.NAME, {})
         added.set_defaults(verb=verb.run, all_verbs=parser)
     return top
 
@@ -186,21 +187,23 @@ class _Verb(argparse.ArgumentParser):
         """Refuses unknown arguments with this verb's usage: argparse leaves that to the top, which has none of it."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            instead = dict.fromkeys(
-                found for i, word in enumerate(unknown) if (found := self._meant(word, unknown[i + 1 :]))
+            hints = dict.fromkeys(
+                found
+                for i, word in enumerate(unknown)
+                if (found := self._meant(word, unknown[i + 1 :], known))
             )
             if not any(word.startswith("-") for word in unknown) and "" in self.instead:
-                instead = {self.instead[""]: None}
-            self.error("; ".join([f"unrecognized arguments: {' '.join(unknown)}", *instead]))
+                hints = {self.instead[""]: None}
+            self.error("; ".join([f"unrecognized arguments: {' '.join(unknown)}", *hints]))
         return known, unknown
 
-    def _meant(self, word: str, after: Sequence[str]) -> str | None:
-        """Advice on an option that is unknown here, with the words after it."""
+    def _meant(self, word: str, after: Sequence[str], given: argparse.Namespace) -> str | None:
+        """Advice on an option that is unknown here, with the words after it and the options that are known."""
         word, _, value = word.partition("=")
-        if word == "--transport" and word in self.instead:
-            return options.transport_instead(value or next(iter(after), ""), self.instead[word])
-        if word in self.instead or not word.startswith("--"):
-            return self.instead.get(word) if word else None
+        if word and word in self.instead:
+            return instead.advice(self.instead, word, value or next(iter(after), ""), given)
+        if not word.startswith("--"):
+            return None
         known = self._option_string_actions
         if word in _REPEATS and "--replicas" in known:
             return "did you mean --replicas?"

@@ -97,6 +97,34 @@ def test_an_export_without_a_name_goes_by_its_scenario(small, to, name):
     assert main(["export", str(small), "--to", to]) == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("small.toml --to csv", "flowyard show DIR --csv flows -o flows.csv, or -o all.xlsx"),
+        ("small.toml --to xlsx", "flowyard show DIR --csv flows -o flows.csv, or -o all.xlsx"),
+        # A file of that name is there already: what is wrong is the format.
+        ("small.toml --to dot -o small.toml", '"dot" is not a format; formats are htsim-cm'),
+        ("there --to graphml", "export its scenario: flowyard export there/run.json --to graphml"),
+        ("there --to hpcc-pfc --set run.seed=3", "to which --set and --seed do not apply"),
+    ],
+)
+def test_an_export_that_is_none_names_the_one_that_is(capsys, small, words, said):
+    assert main(["run", str(small), "-o", "there"]) == 0
+    assert main(["export", *words.split()]) == 2
+    assert said in capsys.readouterr().err
+    assert main(["export", "there/run.json", "--to", "graphml", "-o", "n.graphml"]) == 0
+
+
+def test_an_export_of_more_flows_than_a_run_starts_says_so(capsys, small):
+    assert main(["export", str(small), "--to", "hpcc-flow", "-o", "all.txt"]) == 0
+    assert "a run starts flows only until" not in capsys.readouterr().out
+    measured = ["--set", "traffic.0.arrivals={poisson={load=0.3}}", "--set", "run.measure=auto"]
+    assert main(["export", str(small), "--to", "hpcc-flow", "-o", "more.txt", *measured]) == 0
+    assert "flowyard show DIR --csv flows -o flows.csv writes those of a run" in capsys.readouterr().out
+    assert main(["run", str(small), *measured, "-o", "there"]) == 0
+    assert len(fy.open_run("there").flows) < int(Path("more.txt").read_text().split()[0])
+
+
 class TestPaper:
     def test_workers_and_json(self, capsys):
         assert main(["paper", "run", str(STUDY), "--workers", "1", "--json", "--output", "there"]) == 0
@@ -171,12 +199,40 @@ def refusal(capsys, words):
         ("show --csv .", "write flowyard show . --csv"),
         ("why a --flow 5", "without an option, as in flowyard why RUN 5"),
         ("why a host3", "'host3' is no number of a flow; use the column id of flows.parquet"),
+        ("show fail flows", "a table of it: --csv flows"),
+        ("show a --plot", "flowyard report DIR draws the results"),
+        ("show a --format csv", "write --csv TABLE"),
+        ("why a --slowest 3", "takes the flow with the largest slowdown"),
+        ("schema -o s.json", "write flowyard schema > FILE"),
+        ("run web-search-ndp --time 3ms", "write --set run.until=3ms"),
+        ("run web-search-ndp --load 0.4", "write --set traffic.queries.arrivals.poisson.load=0.4"),
+        ("run web-search-ndp --axis load=0.2,0.4", "write --compare load=0.2,0.4, also with --replicas N"),
+        ("run web-search-ndp --csv", "flowyard show DIR --csv flows -o flows.csv"),
+        ("sweep b.toml --axis load=0.2,0.4", "flowyard run SCENARIO --compare load=0.2,0.4 --replicas N"),
+        ("sweep b.toml --resume", "the same command executes the runs that are missing"),
+        ("compare a.toml --transports ndp,tcp", "flowyard run a.toml --compare ndp,tcp"),
+        ("compare a.toml b --transports=ndp,tcp", "flowyard run a.toml --compare ndp,tcp"),
+        ("paper list --failed", "docs/results/README.md"),
+        ("validate a.toml", "did you mean check?"),
+        ("stats a", "did you mean show?"),
+        ("trace a", "did you mean why?"),
+        ("init", "flowyard run web-search-ndp runs a packaged one"),
         ("paper run NDP-T1 --quick", "write --scale quick, the default"),
         ("paper run NDP-T1 --full", "write --scale full"),
     ],
 )  # fmt: skip
 def test_an_option_or_a_word_that_is_not_there_names_the_words_that_work(capsys, words, instead):
     assert instead in refusal(capsys, words.split())
+
+
+def test_a_scenario_behind_an_unknown_option_is_not_its_value(capsys, small):
+    words = ["run", "--flows", "7", str(small)]
+    assert refusal(capsys, words).endswith("write --set traffic.few.flows=7")
+
+
+def test_several_entries_of_traffic_leave_the_name_open(capsys, small):
+    small.write_text(small.read_text() + '[[traffic]]\nname = "other"\n')
+    assert "traffic.NAME.flows=7" in refusal(capsys, ["run", str(small), "--flows", "7"])
 
 
 def test_the_transport_of_a_hint_is_one_that_runs(capsys, small):

@@ -237,7 +237,7 @@ def test_options_of_other_simulators_name_the_field(capsys):
     for option, instead in {
         "-s": "--set",
         "--duration": "run.until",
-        "--flows": "traffic.NAME.flows",
+        "--flows": "traffic.queries.flows=10",
         "--seeds": "did you mean --replicas?",
         "--treads": "did you mean --threads?",
     }.items():

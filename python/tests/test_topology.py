@@ -146,6 +146,28 @@ def test_mistakes_in_the_topology_are_told(tmp_path, capsys, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("k=4", "k: unknown key"),
+        ("nonsense.x=4", "nonsense: unknown key"),
+        ("transport.tcp.foo=1", "transport.tcp.foo: unknown key"),
+        ("topology.fat-tree.spines=4", "topology.fat-tree.spines: unknown key"),
+    ],
+)
+def test_an_override_of_no_field_is_refused(key, said, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # Without traffic and transport, whose absence is no matter of the picture.
+    (tmp_path / "net.toml").write_text("[topology.fat-tree]\nk = 4\n")
+    assert main(["topology", "net.toml", "--set", key]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert "is missing" not in error
+    assert not (tmp_path / "out").exists()
+    # One of another part that a run would take changes nothing of the network.
+    assert main(["topology", "net.toml", "--set", "run.seed=3"]) == 0
+
+
 def test_new_files_take_the_first_free_number(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     places = [str(write_new("a", None, numbered="net", suffix=".svg")) for _ in range(3)]

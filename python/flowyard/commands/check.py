@@ -11,8 +11,6 @@ from flowyard.commands import options
 NAME = "check"
 HELP = "list all errors of a scenario or a sweep, and estimate its cost"
 
-INSTEAD = options.INSTEAD
-
 # Sizes that a scenario states, in which nothing is drawn.
 GIVEN = ("fixed", "list", "endless")
 # Columns of a line.

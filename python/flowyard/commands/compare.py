@@ -9,11 +9,6 @@ from flowyard.errors import UserError
 NAME = "compare"
 HELP = "compare another simulator's completion times with those of a run, flow by flow (transports: run --compare)"
 
-INSTEAD = {
-    "": "compare takes a run and a file of another simulator; transports on the same flows: flowyard run SCENARIO "
-    "--compare A,B,C; runs on one page: flowyard report DIR DIR DIR"
-}
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The run, the peer's file, and the page."""

@@ -6,8 +6,6 @@ from pathlib import Path
 NAME = "demo"
 HELP = "run the demo, web search under NDP and under TCP, and write out/demo/report.html"
 
-INSTEAD = {"": "it runs one workload under NDP and TCP; -o DIR is the folder, by default out/demo"}
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Where its runs and its report go."""

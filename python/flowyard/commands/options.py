@@ -11,35 +11,6 @@ if TYPE_CHECKING:
     from flowyard.prototypes.registry import Registered
 
 
-# In place of options of a scenario that other simulators have.
-INSTEAD = {
-    "-s": "did you mean --set?",
-    "--transport": "write --set transport=NAME",
-    "--topology": "write --set topology=NAME",
-    "--queue": "write --set queue=NAME",
-    "--balancer": "write --set routing.balancer=NAME",
-    "--load": "write --set traffic.NAME.arrivals.poisson.load=0.6",
-    "--flows": "write --set traffic.NAME.flows=1000",
-    "--duration": "write --set run.until=10ms",
-    "--until": "write --set run.until=10ms",
-}
-
-
-def transport_instead(name: str, instead: str) -> str:
-    """Advice on --transport: with the name that follows it, where that is one, the words for --set."""
-    from flowyard.sweeps.members import Members
-
-    try:
-        found = Members().transport(name)
-    except UserError:
-        return instead
-    if isinstance(found, dict):
-        ((tag, fields),) = found.items()
-        ((key, value),) = fields.items()
-        return instead.replace("transport=NAME", f"'transport={{{tag}={{{key}=\"{value}\"}}}}'")
-    return instead.replace("transport=NAME", f"transport={found}")
-
-
 def as_json(parser: argparse.ArgumentParser) -> None:
     """Adds --json."""
     parser.add_argument("--json", action="store_true", help="print the results as JSON")

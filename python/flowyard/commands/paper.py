@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flowyard.commands import options
+from flowyard.commands import instead, options
 
 NAME = "paper"
 HELP = "redraw the figures of papers and judge their claims"
@@ -53,12 +53,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="quick: fewer points, seeds and flows, with verdicts marked so; full: those of the paper; default quick",
     )
     options.many_runs(added, "out/papers/<ID>-<scale>")
-    added.instead = {"--quick": "write --scale quick, the default", "--full": "write --scale full"}
 
 
 def _verb(among: Any, name: str, run: Callable[[argparse.Namespace], int], does: str) -> Any:
     added = among.add_parser(name, help=does, description=options.as_sentence(does))
     options.as_json(added)
+    added.instead = instead.OPTIONS.get(f"paper {name}", {})
     added.set_defaults(run_paper=run)
     return added
 

@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 NAME = "run"
 HELP = "run a scenario and write its results into a folder"
 
-INSTEAD = options.INSTEAD | {
-    "--transport": "write --set transport=NAME; --compare ndp,dctcp runs several transports",
-    "--dry-run": "flowyard check SCENARIO estimates its time, memory and events, without a run",
-    "--estimate": "flowyard check SCENARIO estimates its time, memory and events, without a run",
-}
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The scenario, and where its results go."""

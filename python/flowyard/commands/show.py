@@ -8,12 +8,6 @@ from flowyard.commands import options
 NAME = "show"
 HELP = "print a run's summary again, list the runs of a folder or a sweep, or write tables as CSV"
 
-INSTEAD = {
-    "": "show takes one folder, which may be that of several runs; runs on one page: flowyard report DIR DIR",
-    "--xlsx": "write -o FILE.xlsx",
-    "--excel": "write -o FILE.xlsx",
-}
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The folder."""

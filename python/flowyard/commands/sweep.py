@@ -8,20 +8,6 @@ from flowyard.commands import options
 NAME = "sweep"
 HELP = "run a scenario at several values of some fields, with replicas"
 
-# In place of options that a run has.
-INSTEAD = {
-    "--set": 'a sweep has its fields in its file: write set."KEY" = VALUE into it',
-    "--seed": 'a sweep has its fields in its file: write set."run.seed" = N into it',
-    "--replicas": "a sweep has them in its file: write replicas = N into it",
-    "--load": "a sweep has its values in its file: write an entry [[axes]] with "
-    'set."traffic.NAME.arrivals.poisson.load" = '
-    "[0.2, 0.4]; without a file: flowyard run SCENARIO --compare traffic.NAME.arrivals.poisson.load=0.2,0.4",
-    "--transport": "a sweep has its values in its file: write an entry [[axes]] with set.transport = "
-    '["ndp", "tcp"]; without a file: flowyard run SCENARIO --compare ndp,tcp',
-    "--compare": "a sweep has its values in its file, in [[axes]]; without a file: flowyard run SCENARIO --compare ...",
-    "--audit": 'a sweep has its fields in its file: write set."run.audit" = true into it',
-}
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The plan, the folder of its runs, and their distribution."""

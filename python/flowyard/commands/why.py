@@ -11,13 +11,6 @@ HELP = "divide the completion time of a flow by cause; draw a flow or a port"
 # Flows of one call: each is a run.
 MOST = 20
 
-INSTEAD = {
-    "--flow": "write numbers of flows without an option, as in flowyard why RUN 5",
-    "--flows": "write numbers of flows without an option, as in flowyard why RUN 5 17",
-    "--html": "write -o FILE.html",
-    "--link": "did you mean --port?",
-}
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The folder of a run, flows or a port, and the picture."""

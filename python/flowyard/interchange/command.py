@@ -15,7 +15,7 @@ from flowyard._native import ScenarioError
 from flowyard.errors import UserError
 from flowyard.folders import cannot_write, create, refuse_existing, require_suffix, there_already
 from flowyard.interchange import htsim_plan as plans
-from flowyard.interchange.exporting import FORMATS, OF_RUNS, export, of_run, with_traffic
+from flowyard.interchange.exporting import FORMATS, OF_RUNS, export, of_run, require_format, with_traffic
 from flowyard.interchange.importing import Imported, Options, load, read
 from flowyard.interchange.scenario_text import fragment, toml
 from flowyard.interchange.sniffing import refuse_scenario
@@ -107,6 +107,8 @@ def writing_folder(folder: Path) -> Iterator[None]:
 
 def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
     """`flowyard export`."""
+    require_format(arguments.to)
+    _require_kind(Path(arguments.scenario), arguments.to, overrides)
     suffix = (FORMATS | OF_RUNS).get(arguments.to, "")
     output = arguments.output or Path(Path(arguments.scenario).stem + suffix)
     refuse_taken(output)
@@ -121,6 +123,17 @@ def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) 
     title = f"{arguments.scenario} -> {output} ({arguments.to})"
     _tell(arguments.json, title, {"file": str(output)}, written.facts, written.notes)
     return 0
+
+
+def _require_kind(source: Path, to: str, overrides: Mapping[str, object]) -> None:
+    """Raises a UserError for a scenario in place of the folder of a run, and for a folder in place of a scenario."""
+    if to in OF_RUNS and overrides:
+        raise UserError(f"{to} is written of a run that has ended, to which --set and --seed do not apply")
+    if to in FORMATS and (source / "run.json").is_file():
+        file = source / "run.json"
+        raise UserError(
+            f"{source}: is the folder of a run; export its scenario: flowyard export {file} --to {to}"
+        )
 
 
 def refuse_no_peer(files: Sequence[Path]) -> None:

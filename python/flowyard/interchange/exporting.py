@@ -45,6 +45,9 @@ FORMATS = {
 # Of the folder of a run rather than a scenario.
 OF_RUNS = {"hpcc-pfc": ".pfc.txt", "hpcc-qlen": ".qlen.txt"}
 
+# Formats of tables, which another verb writes.
+TABLES = ("csv", "tsv", "xlsx", "excel", "parquet", "json")
+
 # Stands in for the traffic of a network alone.
 STAND_IN = {"name": "none", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "1KB"}}
 
@@ -83,8 +86,7 @@ def export(
         entry: For a CDF, the traffic entry whose sizes are meant; may be left out if there is one only.
         progress: Called with the number of flows written.
     """
-    if to not in FORMATS:
-        raise UserError(f"{shown(to)} is not a format; formats are {', '.join([*FORMATS, *OF_RUNS])}")
+    require_format(to)
     if entry is not None and not to.startswith("cdf-"):
         raise UserError(f"--entry chooses the sizes of a CDF; {to} has none")
     if to in ("htsim-topo", "hpcc-topology", "graphml"):
@@ -102,7 +104,17 @@ def export(
     else:
         notes += _without_kept(traffic)
         text, more = (hpcc_flow if to == "hpcc-flow" else netsys_trace).write(traffic, progress=progress)
-    return Exported(text, {"flows": traffic.flows, "total_bytes": traffic.total_bytes}, notes + more)
+    notes += _more_than_run(checked, traffic.flows) + more
+    return Exported(text, {"flows": traffic.flows, "total_bytes": traffic.total_bytes}, notes)
+
+
+def require_format(to: str) -> None:
+    """Raises a UserError unless there is such a format."""
+    if to in TABLES:
+        tables = "flowyard show DIR --csv flows -o flows.csv, or -o all.xlsx for all of them"
+        raise UserError(f"{shown(to)} is not a format of other simulators; for the tables of a run: {tables}")
+    if to not in (*FORMATS, *OF_RUNS):
+        raise UserError(f"{shown(to)} is not a format; formats are {', '.join([*FORMATS, *OF_RUNS])}")
 
 
 def of_run(folder: str, to: str) -> Exported:
@@ -168,6 +180,17 @@ def _without_kept(traffic: Traffic) -> list[str]:
     """Remarks on omitted connections that stay open."""
     kept = ", ".join(entry.name for entry in traffic.entries if entry.kept)
     return [f"kept connections ({kept}) are not written: flows open their own there"] if kept else []
+
+
+def _more_than_run(checked: results.Checked, flows: int) -> list[str]:
+    """Remarks on drawn flows that a run does not start, because its measured flows have ended before."""
+    window = checked.outlook().window
+    if window["until_ps"] is None or window["flows"] >= flows:
+        return []
+    return [
+        f"a run starts flows only until its {window['flows']:,} measured ones have ended, fewer than these: "
+        "flowyard show DIR --csv flows -o flows.csv writes those of a run, and flowyard import reads that file"
+    ]
 
 
 def _topology(network: Network, resolved: Mapping[str, Any], to: str) -> Exported:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from flowyard import _native, memory
 from flowyard.model import Model
-from flowyard.results import source, texts
+from flowyard.results import Checked, source, texts
 
 
 class Node(NamedTuple):
@@ -103,12 +103,35 @@ Scenario = str | PathLike[str] | Model | Mapping[str, Any]
 
 
 def fabric(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> _native.Fabric:
-    """The network of a scenario, of which nothing but the topology need be there: read and built once.
+    """The network of a scenario, of which nothing but the topology need be there.
 
     Raises:
-        ScenarioError: The topology cannot be built; the text names every problem.
+        ScenarioError: The topology cannot be built, or the scenario cannot have an override; the text names every
+            problem.
     """
-    return _native.Fabric(*source(scenario)[:2], texts(overrides), memory.require_to_build)
+    built = _native.Fabric(*source(scenario)[:2], texts(overrides), memory.require_to_build)
+    if overrides:
+        _refuse_others(scenario, overrides)
+    return built
+
+
+def _refuse_others(scenario: Scenario, overrides: Mapping[str, object]) -> None:
+    """Raises a ScenarioError for overrides outside the topology that a run of the scenario would refuse.
+
+    The problems of the scenario itself, as that it has no traffic, are no matter of its network.
+    """
+    problems = _problems(scenario, overrides)
+    if problems and (new := [line for line in problems if line not in _problems(scenario, None)]):
+        raise _native.ScenarioError("\n".join(new))
+
+
+def _problems(scenario: Scenario, overrides: Mapping[str, object] | None) -> list[str]:
+    """The lines of the message on a scenario that cannot be run."""
+    try:
+        Checked(scenario, overrides)
+    except _native.ScenarioError as error:
+        return str(error).splitlines()
+    return []
 
 
 def network(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> Network:
