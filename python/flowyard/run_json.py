@@ -19,6 +19,13 @@ def has_window(summary: Mapping[str, Any]) -> bool:
     return window_of(summary) != (0, int(summary["end_ps"]))
 
 
+def can_pause(summary: Mapping[str, Any]) -> bool:
+    """Whether the queue of the run pauses the port before it: it has a threshold for that, or a port was paused."""
+    queue = summary["scenario"].get("queue")
+    fields = next(iter(queue.values()), None) if isinstance(queue, Mapping) else None
+    return bool(summary["counters"].get("pauses")) or (isinstance(fields, Mapping) and "xoff" in fields)
+
+
 def unstable_of(summary: Mapping[str, Any]) -> list[str]:
     """Why the run was not in a steady state; empty if it was, or if nothing is known."""
     return list((summary.get("measured") or {}).get("unstable", ()))

@@ -354,7 +354,7 @@ def test_ports_that_flow_control_stopped_are_shown(tmp_path):
     up, down = tables.tiers([run])
     assert up.rows[0].cells[-1].value == pytest.approx(longest / run.end_ps)
     assert (down.rows[0].cells[-1].value, down.rows[0].cells[-1].tone) == (0, "zero")
-    assert [metric.name for metric in heat.metrics([run])][-1] == "time stopped"
+    assert [metric.name for metric in heat.metrics([run])][-1] == "time paused"
     assert next(row for row in tables.losses([run]) if row.term == "pauses").cells[0].text == str(
         run.counters["pauses"]
     )
@@ -366,7 +366,7 @@ def test_ports_that_flow_control_stopped_are_shown(tmp_path):
     both = page([folder, write_run(tmp_path / "other")])
     other = page([tmp_path / "other"])
     # Where none was, only the list of words has it.
-    assert (visible(other).count("stopped"), visible(both).count("stopped") > 3) == (1, True)
+    assert (visible(other).count("time paused"), visible(both).count("time paused") > 3) == (2, True)
 
 
 def test_samples_of_a_transport_without_window_say_so(tmp_path):

@@ -92,6 +92,8 @@ ALL_METRICS = {
             for p in ("p95", "p99_9")
         ),
         *(Metric(name, terms.TERMS[name].name, name, "count", text.mean_count) for name in COUNTED),
+        Metric("pauses", "pauses", "pauses", "count", text.mean_count),
+        Metric("paused_ps", "time paused", "paused_ps", "duration", text.duration),
         Metric("hosts_wire", "links to hosts busy", "wire", "share", text.percent, most=1.0),
         Metric("end_ps", "simulated time", "", "duration", text.duration),
         Metric("packet_hops", "packet-hops", "", "count", text.mean_count),

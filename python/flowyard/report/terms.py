@@ -97,8 +97,9 @@ TERMS = {
     ),
     "trims": Term("trims", "", ("links", "trims")),
     "marks": Term("marks", "", ("links", "marks")),
-    "pauses": Term("times stopped", "", ("links", "pauses")),
-    "paused": Term("time stopped", "As a share of the measuring window.", ("links", "paused_ps")),
+    "pauses": Term("pauses", "", ("links", "pauses")),
+    "paused": Term("time paused", "As a share of the measuring window.", ("links", "paused_ps")),
+    "paused_ps": Term("time paused, all ports", "Added up over all ports.", ("links", "paused_ps")),
     "reordered": Term("reordered", "", ("flows", "reordered")),
     "trouble": Term(
         "drops + trims + marks",

@@ -36,6 +36,8 @@ METRIC: Definitions = {
         ("hosts_wire", "0 to 1", "Share of the window in which the links to hosts transmitted, headers included."),
         ("goodput_bps", "bit/s", "Payload delivered a second by all flows in the measuring window."),
         ("end_ps", "ps", "Simulated time at the end."),
+        ("pauses", "", "Pauses of ports by the port behind the link (priority flow control), of all ports."),
+        ("paused_ps", "ps", "Times for which at least one class was paused at a port, added up over all ports."),
         *((name, "timeouts" if name == "timeouts" else "packets", meaning) for name, meaning in _COUNTED.items()),
         ("packet_hops", "packets", "Packets across links."),
         ("wall_s", "s", "What the run took."),

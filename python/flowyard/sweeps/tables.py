@@ -27,16 +27,18 @@ from flowyard.sweeps.carrying import carries
 
 # Of run.json's counters, those that are told for each data packet that flows sent, too: <name>_per_packet.
 OF_PACKETS = ("drops", "trims", "marks", "lost", "retransmissions", "timeouts")
+# Those of flow control: a counter, and the sum of a column of links.
+PAUSES = ("pauses", "paused_ps")
 # Those that compare runs.
-COUNTERS = (*OF_PACKETS, "packet_hops", "wall_s", "cpu_s")
+COUNTERS = (*OF_PACKETS, *PAUSES, "packet_hops", "wall_s", "cpu_s")
 PER_PACKET = tuple(f"{name}_per_packet" for name in OF_PACKETS)
 # What metrics are made from, besides run.json.
 FLOW_COLUMNS = (
     *("tag", "start_ps", "completed", "fct_ps", "slowdown", "delivered_bytes"),
     *("deadline_ps", "met_deadline", "packets_sent"),
 )
-# What goodput in a measuring window is made from, besides run.json.
-LINK_COLUMNS = ("tier", "rate_bps")
+# What goodput in a measuring window and times of pauses are made from, besides run.json.
+LINK_COLUMNS = ("tier", "rate_bps", "paused_ps")
 # What completion by size is made from.
 SIZE_COLUMNS = ("tag", "size_bytes", "start_ps", "completed", "fct_ps", "slowdown")
 # What flows of a run have together, from analysis.overall.
@@ -276,6 +278,7 @@ class Sweep(Displayed):
         total = overall(run.measured).row(0, named=True)
         in_time = timeliness(run.measured).row(0, named=True)
         counters: dict[str, Any] = {name: run.counters.get(name) for name in COUNTERS}
+        counters["paused_ps"] = int(run.links["paused_ps"].sum())
         sent = int(run.flows["packets_sent"].sum())
         return {
             "status": run.status,

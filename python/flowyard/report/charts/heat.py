@@ -64,7 +64,7 @@ def metrics(runs: Sequence[Run]) -> list[Metric]:
         Metric("queue_mean_bytes", "mean queue", "queue_mean", text.size(tops["queue_mean_bytes"])),
         Metric("queue_max_bytes", "largest queue", "queue_max", text.size(tops["queue_max_bytes"])),
         Metric("trouble", "drops + trims + marks", "trouble", text.count(round(tops["trouble"]))),
-        *([Metric("paused_ps", "time stopped", "paused", text.duration(tops["paused_ps"]))] if stops else []),
+        *([Metric("paused_ps", "time paused", "paused", text.duration(tops["paused_ps"]))] if stops else []),
     ]
 
 
@@ -199,7 +199,7 @@ def _spec(
     names = {
         "queue_mean_bytes": "mean queue",
         "queue_max_bytes": "largest queue",
-        "paused_ps": "time stopped",
+        "paused_ps": "time paused",
     }
     told = [name for name in NUMBERS if name != "paused_ps" or tops[name]]
     tooltip = [

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flowyard import text
 from flowyard.report import loads
 from flowyard.results import advised, controlled
+from flowyard.run_json import can_pause
 from flowyard.terminal import folding
 from flowyard.terminal.console import TextTable, show
 
@@ -93,6 +94,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
         ("goodput", goodput(result)),
         *(_deadlines(result) if total["due"] else ()),
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
+        *_pauses(result),
         *([("credit drops", f"{counters['credit_drops']:,}")] if "credit_drops" in counters else []),
         *lost,
         *_control(result),
@@ -170,6 +172,16 @@ def intervals(row: Mapping[str, Any]) -> list[str]:
     """The line below these cells: an interval where one of its ends is known."""
     found = [interval(row, p) for interval in (_fct_interval, _slowdown_interval) for p in SHOWN]
     return ["", "", *("" if one == UNKNOWN else one for one in found)]
+
+
+def _pauses(result: "Result") -> list[tuple[str, str]]:
+    """A line on the pauses of all ports and the sum of their times; none where the queue does not pause."""
+    if not can_pause(result.summary):
+        return []
+    count = int(result.summary["counters"].get("pauses") or 0)
+    # The table is read only where there is something to add up.
+    paused = int(result.links.to_polars()["paused_ps"].sum()) if count else 0
+    return [("pauses, time paused", f"{count:,}, {loads.plain(text.duration(paused))} of all ports together")]
 
 
 def _control(result: "Result") -> list[tuple[str, str]]:

@@ -26,6 +26,7 @@ from flowyard.forks import pl
 from flowyard.report import reasons
 from flowyard.report.charts import Labelled
 from flowyard.run_data import Run
+from flowyard.run_json import can_pause
 
 STATISTICS = ("mean", *PERCENTILES)
 STATISTIC_NAMES = {"mean": "mean", **{name: name.replace("_", ".") for name in PERCENTILES}}
@@ -186,11 +187,24 @@ def losses(runs: Sequence[Run]) -> list[Metric]:
         *([row("lost to faults", "lost", lost, sent, data)] if any(run.faults for run in runs) else []),
         row("trims", "trims", counter("trims"), sent, data),
         row("marks", "marks", counter("marks"), sent, data),
-        *([_counts("times stopped", "pauses", counter("pauses"))] if any(run.pauses for run in runs) else []),
+        *(_pauses(runs) if any(can_pause(run.summary) for run in runs) else []),
         row("reordered", "reordered", [int(run.flows["reordered"].sum()) for run in runs], sent, data),
         _counts("timeouts", "timeouts", counter("timeouts")),
         row("flows with a timeout", "timeouts", flows_with("timeouts"), flows, "flows"),
         row("flows with a retransmission", "retransmissions", flows_with("retransmissions"), flows, "flows"),
+    ]
+
+
+def _pauses(runs: Sequence[Run]) -> list[Metric]:
+    """Pauses of all ports, and their times added up."""
+    times = [int(run.links["paused_ps"].sum()) for run in runs]
+    return [
+        _counts("pauses", "pauses", [int(run.counters.get("pauses", 0)) for run in runs]),
+        Metric(
+            "time paused",
+            "paused_ps",
+            [Cell(text.duration(time) if time else "0", "" if time else "zero") for time in times],
+        ),
     ]
 
 
@@ -207,7 +221,7 @@ def tiers(runs: Sequence[Run]) -> list[Group]:
         Group(
             name,
             [
-                Row(i, [*_tier_cells(row), *([_stopped(row, runs[i])] if stops else [])])
+                Row(i, [*_tier_cells(row), *([_paused(row, runs[i])] if stops else [])])
                 for i, table in enumerate(tables)
                 for row in _rows(table, name)
             ],
@@ -234,7 +248,7 @@ def worst(run: Run, count: int = 10) -> list[LinkRow]:
                     _counted(link[name])
                     for name in (*(["lost"] if run.faults else []), "drops", "trims", "marks")
                 ),
-                *([_stopped(link, run)] if run.pauses else []),
+                *([_paused(link, run)] if run.pauses else []),
             ],
         )
         for link in worst_links(run.links, count).iter_rows(named=True)
@@ -353,7 +367,7 @@ def _tier_cells(row: dict[str, Any]) -> list[Cell]:
     ]
 
 
-def _stopped(row: dict[str, Any], run: Run) -> Cell:
+def _paused(row: dict[str, Any], run: Run) -> Cell:
     share = row["paused_ps"] / max(run.window_length_ps, 1)
     return _number(share, text.percent, "" if share else "zero")
 
