@@ -55,6 +55,31 @@ def test_the_line_of_the_command_is_of_the_summaries():
     assert carrying.line(runs, ["load"], {"d": {}}, "see") == []
 
 
+def two(*carried):
+    """The summaries of replicas at a load of 0.6."""
+    loads = {"offered_load": 0.6, "realised_load": 0.62}
+    runs = pl.DataFrame({"run": list("abcd")[: len(carried)], "load": [0.6] * len(carried)})
+    return runs, {
+        key: {"measured": loads | {"carried_load": load}} for key, load in zip("abcd", carried, strict=False)
+    }
+
+
+def test_two_replicas_that_carry_much_less_are_said_to_be_too_few():
+    # The mean 0.48 is less than nine tenths of 0.6.
+    runs, summaries = two(0.47, 0.49)
+    (line,) = carrying.line(runs, ["load"], summaries, "see")
+    assert line == (
+        "1 point may not carry the load: load = 0.6 carries 0.480 of 0.620 in the mean over 2 replicas, "
+        "which are too few to tell; 3 or more tell"
+    )
+    # 0.54 is nine tenths.
+    runs, summaries = two(0.54, 0.541)
+    assert carrying.line(runs, ["load"], summaries, "see") == []
+    # Three tell.
+    runs, summaries = two(0.47, 0.48, 0.49)
+    assert carrying.line(runs, ["load"], summaries, "see") == ["1 point does not carry its load; see"]
+
+
 @pytest.fixture
 def short(tmp_path, monkeypatch):
     """A sweep of steady runs, of which those at 0.6 carry 0.50, 0.51 and 0.52 of the 0.58 that arrived."""

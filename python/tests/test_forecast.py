@@ -93,6 +93,21 @@ def test_a_damaged_run_is_one_that_is_missing(small, tmp_path):
     assert found.packet_hops > 0
 
 
+def test_points_whose_work_is_a_lower_bound_are_named(small, tmp_path):
+    small.write_text(
+        "transport = 'tcp'\ntopology.single-switch.hosts = 8001\n[[traffic]]\nname = 'incast'\n"
+        "arrivals = 'at-once'\nmatrix.incast.senders = 2\nsizes.fixed = '10KB'\n"
+    )
+    senders = Axis("senders", {"traffic.incast.matrix.incast.senders": [2, 8000]})
+    found = sweeps.of(Plan(small, [senders], file="plan.toml"), tmp_path / "out")
+    assert found.least == ["senders = 8000"]
+    said = found.lines()
+    assert [line.startswith("at least ") for line in said[:4]] == [False, True, True, False]
+    assert said[-1].startswith("at senders = 8000: ")
+    assert run_time.WHY_LEAST in said[-1]
+    assert found.as_json()["least"] == ["senders = 8000"]
+
+
 def test_of_many_points_some_are_looked_at(small, tmp_path, monkeypatch, begun):
     monkeypatch.setattr(sweeps, "MOST_POINTS", 5)
     seeds = Plan(small, [Axis("seed", {"run.seed": list(range(41))})], replicas=2)

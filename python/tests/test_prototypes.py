@@ -238,6 +238,14 @@ def test_a_method_that_is_nearly_a_verb_is_refused(base: type[Any], method: str,
         fy.run(small(), **handed)
 
 
+@pytest.mark.parametrize("method", ["on_rtt", "on_ecn", "on_Loss", "on_enqueue"])
+def test_a_method_named_as_verbs_are_is_refused_with_the_list_of_verbs(method: str):
+    own = {method: lambda *_: None, "on_loss": lambda *_: None}
+    said = rf"Own\.{method} is no method .* it has on_ack, on_loss, on_timeout, on_mark, on_duplicate, "
+    with pytest.raises(fy.errors.UserError, match=said):
+        fy.run(small(), controls={"own": type("Own", (CongestionControl,), own)})
+
+
 def test_methods_of_ones_own_are_accepted():
     class Helped(CongestionControl):
         def on_ack(self, window: Any, ack: Any) -> None:

@@ -113,23 +113,20 @@ class Registered:
         return failures.failure(self.cls, verb, now_ps, error)
 
     def _refuse_misspelt(self) -> None:
-        """A method named nearly as one that the class lacks would not be called; the base's would be."""
+        """A method named nearly as one that the class lacks would not be called, nor would one named as verbs are."""
         base = KINDS[self.kind].base
-        lacking = [
-            name
-            for name, value in vars(base).items()
-            if _is_public_method(name, value) and not self.has(name)
-        ]
-        verbs = {name.lower(): name for name in lacking}
+        verbs = [name for name, value in vars(base).items() if _is_public_method(name, value)]
+        lacking = {name.lower(): name for name in verbs if not self.has(name)}
         for cls in self.cls.__mro__[: self.cls.__mro__.index(base)]:
             for name, value in vars(cls).items():
                 if not _is_public_method(name, value) or hasattr(base, name):
                     continue
-                near = difflib.get_close_matches(name.lower(), verbs, n=1, cutoff=0.8)
-                if near:
+                near = difflib.get_close_matches(name.lower(), lacking, n=1, cutoff=0.8)
+                if near or name.lower().startswith("on_"):
+                    meant = f"did you mean {lacking[near[0]]}?" if near else f"it has {', '.join(verbs)}."
                     raise UserError(
-                        f"{cls.__name__}.{name} is no method of {base.__name__}, and would not be called; did you mean "
-                        f"{verbs[near[0]]}? If it is a helper of your own, begin its name with _"
+                        f"{cls.__name__}.{name} is no method of {base.__name__}, and would not be called; {meant} "
+                        "If it is a helper of your own, begin its name with _"
                     )
 
     def _refuse_other_arguments(self) -> None:

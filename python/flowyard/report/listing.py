@@ -18,7 +18,9 @@ from flowyard.report.run.differences import differences
 from flowyard.report.sweep.points import marked, points_table
 from flowyard.report.sweep.replicas import replicas_table
 from flowyard.run_data import Run
+from flowyard.sweeps import carrying
 from flowyard.sweeps.tables import FLOW_COLUMNS, Sweep, is_sweep
+from flowyard.terminal import folding
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.exits import COMPLETE
 from flowyard.text import counted
@@ -58,6 +60,8 @@ def _points(sweep: Sweep) -> None:
     show(table)
     for note in notes:
         print(f"{loads.MARK} {note}")
+    for line in carrying.too_few(sweep.means, list(sweep.axes)):
+        folding.say(line)
 
 
 @dataclass

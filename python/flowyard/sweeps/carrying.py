@@ -9,9 +9,13 @@ from typing import Any
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.forks import pl
+from flowyard.sweeps.task import label_of
+from flowyard.text import counted
 
 # Of two values Student's t is 12.7, and of one there is no interval.
 FEWEST = 3
+# Of fewer, a mean that is so much below the load is worth a further replica: a window alone varies by less.
+SHORTFALL = 0.1
 LOADS = ("offered_load", "realised_load", "carried_load")
 
 
@@ -61,4 +65,21 @@ def line(
     means = replica_means(runs.join(table, on="run", maintain_order="left"), axes, LOADS)
     count = int((~carries(means)).sum())
     points = "1 point does not carry its load" if count == 1 else f"{count:,} points do not carry their loads"
-    return [f"{points}; {where}"] if count else []
+    return ([f"{points}; {where}"] if count else []) + too_few(means, axes)
+
+
+def too_few(means: pl.DataFrame, axes: Sequence[str]) -> list[str]:
+    """A line on points that carry much less than their load in the mean of replicas too few for an interval."""
+    least = pl.min_horizontal("offered_load", "realised_load")
+    short = means.filter(
+        (pl.col("replicas") < FEWEST) & (pl.col("carried_load") < (1 - SHORTFALL) * least)
+    ).to_dicts()
+    if not short:
+        return []
+    worst = min(short, key=lambda row: float(row["carried_load"] / row["realised_load"]))
+    place = label_of({axis: worst[axis] for axis in axes}, 0, 1) if axes else ""
+    found = f"{worst['carried_load']:.3f} of {worst['realised_load']:.3f}"
+    return [
+        f"{counted(len(short), 'point')} may not carry the load: {place or 'it'} carries {found} in the mean over "
+        f"{counted(worst['replicas'], 'replica')}, which are too few to tell; {FEWEST} or more tell"
+    ]

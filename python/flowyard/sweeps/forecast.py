@@ -21,7 +21,7 @@ from flowyard.sweeps.plan import Plan
 from flowyard.sweeps.sharing import Share
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.subsample import evenly
-from flowyard.sweeps.task import ScenarioTask, Task
+from flowyard.sweeps.task import ScenarioTask, Task, label_of
 from flowyard.text import counted, digits, room, span
 
 # Points whose work is looked at; of more, so many evenly spread.
@@ -29,6 +29,8 @@ MOST_POINTS = 100
 # Points that are begun, and runs that are there that are read.
 TRIALS = 4
 MOST_READ = 50
+# Points that are named whose work is a lower bound.
+LEAST_SHOWN = 3
 # Bytes a row of what a run leaves, compressed: about what packaged scenarios have.
 FLOW_BYTES, SAMPLE_BYTES = 50, 10
 
@@ -51,6 +53,7 @@ class Forecast(NamedTuple):
         disk_bytes: That they leave; None if nothing is known.
         speed: What was measured; None likewise.
         advice: What is probably not meant, of all points.
+        least: Points, of those that were looked at, of which the work is a lower bound, by their labels.
     """
 
     folder: str
@@ -67,6 +70,7 @@ class Forecast(NamedTuple):
     disk_bytes: int | None
     speed: Speed | None
     advice: list[Advice]
+    least: list[str]
 
     def lines(self) -> list[str]:
         """For people."""
@@ -76,17 +80,22 @@ class Forecast(NamedTuple):
         if not missing:
             return said
         by = f", by {self.looked:,} of the points" if self.looked < self.points else ""
-        said.append(f"{self.packet_hops:,} packet-hops{by}")
+        least = "at least " if self.least else ""
+        said.append(f"{least}{self.packet_hops:,} packet-hops{by}")
         at_a_time = Share(self.workers, self.threads).said(self.memory_why)
         if self.speed is None or self.seconds is None:
             said.append(f"time unknown, {at_a_time}")
         else:
             rate = f"{digits(self.speed.hops_per_s / 1e6)} M packet-hops/s a run"
             said.append(
-                f"about {span(max(1.0, self.seconds))}, {at_a_time}, at {rate}, as in {self.speed.source}"
+                f"{least or 'about '}{span(max(1.0, self.seconds))}, {at_a_time}, at {rate}, as in {self.speed.source}"
             )
         disk = "" if self.disk_bytes is None else f", about {room(self.disk_bytes)} of disk"
         said.append(f"about {room(self.memory_bytes)} of memory{disk}")
+        if self.least:
+            shown = "; ".join(self.least[:LEAST_SHOWN])
+            more = f"; and {len(self.least) - LEAST_SHOWN:,} more" if len(self.least) > LEAST_SHOWN else ""
+            said.append(f"at {shown}{more}: {run_time.WHY_LEAST}")
         return said
 
     def as_json(self) -> dict[str, Any]:
@@ -153,6 +162,11 @@ def of(
         disk_bytes=None if bytes_a_run is None else round(bytes_a_run * len(missing)),
         speed=speed,
         advice=advice.of(tasks, known),
+        least=[
+            label_of(task.values, 0, 1)
+            for task, outlook in zip(looked, outlooks, strict=True)
+            if outlook.is_least
+        ],
     )
 
 

@@ -28,6 +28,7 @@ def notices(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame, summaries:
         *_endings(sweep, metrics, summaries),
         *_unsteady(sweep, metrics, summaries),
         *_short(sweep, means),
+        *_too_few(sweep, means),
     ]
     found += [*_numbers(metrics, means), *_advice(summaries)]
     return sorted(found, key=lambda notice: ("error", "warning", "note").index(notice.level))
@@ -88,6 +89,12 @@ def _short(sweep: Sweep, means: pl.DataFrame) -> Iterator[Notice]:
         "grows while flows arrive, and completion times depend on the length of the window."
     )
     yield Notice("warning", "Load not carried", body)
+
+
+def _too_few(sweep: Sweep, means: pl.DataFrame) -> Iterator[Notice]:
+    """Points that carry much less than their load in the mean of replicas too few to tell."""
+    for line in carrying.too_few(means, list(sweep.axes)):
+        yield Notice("note", "Too few replicas", f"{line[:1].upper()}{line[1:]}.")
 
 
 def missing(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:
