@@ -263,3 +263,13 @@ def test_the_summary_of_a_run_has_its_loads():
     whole = {name for name, _ in summary_table(fy.run(SCENARIO, {"run.measure": "all"}), "run").rows}
     assert "measured" not in whole
     assert "load" in whole
+
+
+def test_a_run_measured_as_a_whole_because_of_a_fault_says_so_and_of_which_times_its_loads_are():
+    fault = {"at": "1us", "lasts": "10us", "change": "down", "target": {"cable": ["host 0", "switch"]}}
+    result = fy.run(SCENARIO, {"faults.events": [fault]})
+    end = result.summary["end_ps"]
+    lines = {name: value for name, value in summary_table(result, "run").rows}  # noqa: C416 (mypy wants pairs)
+    assert lines["measured"].startswith("the whole run, because faults happen at given times")
+    assert lines["load"].endswith(" carried, while flows arrive")
+    assert lines["links to hosts"].endswith(f" wire, to the end at {loads.plain(text.duration(end))}")

@@ -26,13 +26,17 @@ def lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     if measured is None:
         return []
     rows = []
+    start, end = (plain(text.duration(time)) for time in window_of(summary))
+    # Of a whole run loads are of the time of arrivals, and shares of all of it: see docs/measuring.md.
+    apart = measured["carried_load"] is not None and not has_window(summary)
     if has_window(summary):
-        start, end = (plain(text.duration(time)) for time in window_of(summary))
         rows.append(("measured", f"from {start} to {end}"))
+    elif apart and measured.get("why_all"):
+        rows.append(("measured", f"the whole run, because {measured['why_all']}"))
     if measured["carried_load"] is not None:
-        rows.append(("load", plain(said(measured))))
+        rows.append(("load", plain(said(measured)) + (", while flows arrive" if apart else "")))
     shares = f"{text.percent(measured['hosts_payload'])} payload, {text.percent(measured['hosts_wire'])} wire"
-    return [*rows, ("links to hosts", shares)]
+    return [*rows, ("links to hosts", shares + (f", to the end at {end}" if apart else ""))]
 
 
 def said(found: Mapping[str, Any]) -> str:
