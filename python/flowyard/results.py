@@ -16,6 +16,7 @@ from flowyard import _native, memory
 from flowyard.display import Displayed
 from flowyard.errors import EngineError, UserError, contradictions
 from flowyard.folders import reading, run_files
+from flowyard.run_summary import Summary, near
 from flowyard.table import Table
 from flowyard.terminal.progress import Display
 
@@ -75,7 +76,7 @@ class Result(Displayed):
     ) -> None:
         self.flows = flows
         self.links = links
-        self.summary = summary
+        self.summary: dict[str, Any] = Summary(summary)
         self.samples = samples
         self.histograms = histograms
         self.events = events
@@ -119,6 +120,20 @@ class Result(Displayed):
             (directory / "pcap" / name).write_bytes(content)
         text = json.dumps(self.summary, indent=2, ensure_ascii=False)
         (directory / "run.json").write_text(text + "\n", encoding="utf-8")
+
+    def __getattr__(self, name: str) -> Any:
+        # Python and libraries ask for names that begin with "_"; an object that is not yet made has no summary.
+        if name.startswith("_") or "summary" not in self.__dict__:
+            raise AttributeError(name, name=name, obj=self)
+        if name == "report":
+            hint = "result.save(DIR), then flowyard report DIR, writes its page"
+        elif name in self.flows.columns:
+            hint = f"did you mean result.flows.to_polars()[{name!r}]?"
+        elif places := near(self.summary, name):
+            hint = f"did you mean {' or '.join(f'result.summary{place}' for place in places)}?"
+        else:
+            hint = "its tables are flows and links, and its numbers are in summary, by the keys of run.json"
+        raise AttributeError(f"a Result has no {name}; {hint}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"<flowyard.Result: {self.status}, {len(self.flows)} flows, {len(self.links)} links>"

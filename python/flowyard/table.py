@@ -140,9 +140,26 @@ class Table(Displayed):
         return frame.from_arrow(self) if hasattr(frame, "from_arrow") else arrow.table(self).to_pandas()
 
     def __getattr__(self, name: str) -> Any:
-        # Methods of libraries of tables; what begins with "_" is asked for by these libraries.
-        hint = "" if name.startswith("_") else f"; take it as a table of a library: .to_polars().{name}"
+        # What begins with "_" is asked for by libraries of tables.
+        hint = "" if name.startswith("_") else self._instead(name)
         raise AttributeError(f"a Table has no {name}{hint}", name=name, obj=self)
+
+    def _instead(self, name: str) -> str:
+        """The column, or the method of a library of tables, that an attribute was meant to be."""
+        from difflib import get_close_matches
+
+        from flowyard.forks import pl
+
+        near = get_close_matches(name, self.columns, n=1)
+        near = near or [column for column in self.columns if column.startswith(f"{name}_")][:1]
+        if near:
+            return f"; did you mean the column .to_polars()[{near[0]!r}]?"
+        if hasattr(pl.DataFrame, name):
+            return f"; take it as a table of a library: .to_polars().{name}"
+        if hasattr(_pandas_frame(), name):
+            return f"; take it as a table of a library: .to_pandas().{name}"
+        columns = ", ".join(self.columns)
+        return f"; take it as a table of a library, by to_polars() or to_pandas(); columns are {columns}"
 
     def __getitem__(self, name: object) -> Any:
         raise TypeError(f"a Table has no items; take it as a table of a library: .to_polars()[{name!r}]")
@@ -152,6 +169,10 @@ class Table(Displayed):
         """The names of the columns, in their order."""
         return self._columns.columns
 
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, each a dict by column, as pandas.DataFrame reads a table; `to_pandas` is faster for large ones."""
+        return self.to_polars().iter_rows(named=True)
+
     def __len__(self) -> int:
         return len(self._columns)
 
@@ -160,6 +181,14 @@ class Table(Displayed):
 
     def __repr__(self) -> str:
         return f"<flowyard.Table of {len(self)} rows, {len(self.columns)} columns>"
+
+
+def _pandas_frame() -> Any:
+    """The class of pandas' tables; None where there is no pandas."""
+    try:
+        return import_module("pandas").DataFrame
+    except ImportError:
+        return None
 
 
 def _needed(package: str, method: str, wanted: str) -> Any:

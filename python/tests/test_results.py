@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import pickle
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -291,10 +292,48 @@ def test_what_is_no_argument_is_named_with_the_one_that_is(small, result, tmp_pa
 def test_a_table_names_the_way_to_a_table_of_a_library(result):
     mistake(lambda: result.flows.head(), "a Table has no head; take it", ".to_polars().head")
     mistake(lambda: result.flows["fct_ps"], "a Table has no items", ".to_polars()['fct_ps']")
-    mistake(lambda: list(result.flows), "a Table has no items")
+    mistake(lambda: result.flows.fct_ps, "did you mean the column .to_polars()['fct_ps']?")
+    mistake(lambda: result.flows.fct, "did you mean the column .to_polars()['fct_ps']?")
+    mistake(lambda: result.flows.to_csv, ".to_pandas().to_csv")
+    mistake(lambda: result.flows.nonsense, "by to_polars() or to_pandas(); columns are id, ")
+    mistake(lambda: result.fct_ps, "did you mean result.flows.to_polars()['fct_ps']?")
+    mistake(lambda: result.p99, """result.summary["completion"][-1]["fct_p99_ps"]""")
+    mistake(lambda: result.goodput, """result.summary["measured"]["goodput_bps"]""")
+    mistake(lambda: result.report, "flowyard report DIR")
+    mistake(lambda: result.nonsense, "its tables are flows and links")
+    with pytest.raises(KeyError) as missing:
+        result.summary["fct_p99"]
+    assert """did you mean summary["completion"][-1]["fct_p99_ps"]""" in str(missing.value)
+    with pytest.raises(KeyError, match="keys are started, "):
+        result.summary["nonsense"]
     # What libraries ask for is only not there.
     assert not hasattr(result.flows, "__dataframe__")
     assert copy.copy(result.flows).columns == result.flows.columns
+
+
+def test_every_hint_on_a_table_and_a_summary_is_true(result):
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    assert len(result.flows.to_polars()["fct_ps"]) == len(result.flows)
+    assert "fct_ps" in result.flows.to_pandas().to_csv()
+    assert result.summary["completion"][-1]["fct_p99_ps"] > 0
+    assert result.summary["measured"]["goodput_bps"] > 0
+
+
+def test_pandas_takes_a_table_as_it_is(result):
+    pandas = pytest.importorskip("pandas")
+    frame, own = pandas.DataFrame(result.flows), result.flows.to_polars()
+    assert list(frame.columns) == own.columns
+    assert frame["fct_ps"].to_list() == own["fct_ps"].to_list()
+    assert frame["tag"].to_list() == own["tag"].cast(pl.String).to_list()
+    assert frame["completed"].to_list() == own["completed"].to_list()
+    # Nor has the way of others changed.
+    assert pl.DataFrame(result.flows).equals(own)
+
+
+def test_a_summary_is_a_dict_that_is_copied_and_written_as_one(result):
+    assert json.loads(json.dumps(result.summary)) == dict(result.summary)
+    assert copy.deepcopy(result.summary) == pickle.loads(pickle.dumps(result.summary)) == result.summary
 
 
 def test_a_column_is_explained_by_its_name():
