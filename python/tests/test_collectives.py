@@ -1,4 +1,4 @@
-"""The recipe of the ring all-reduce in the cookbook, against the closed form: 2 (N - 1) steps, each of a chunk alone."""
+"""The ring all-reduce of the cookbook against its closed form: 2 (N - 1) steps, each of a chunk alone."""
 
 from pathlib import Path
 from typing import Any

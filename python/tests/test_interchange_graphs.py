@@ -40,7 +40,7 @@ def test_from_networkx():
         interchange.from_networkx(graph, hosts=[0, 1], rate_unit="Gbps")
     with pytest.raises(UserError, match='"nobody", which is not a node'):
         interchange.from_networkx(graph, hosts=["nobody"], delay="1us")
-    with pytest.raises(UserError, match='--rate-unit is "Gigs"'):
+    with pytest.raises(UserError, match='rate_unit is "Gigs"'):
         interchange.from_networkx(graph, hosts=[0, 1], delay="1us", rate_unit="Gigs")
 
 

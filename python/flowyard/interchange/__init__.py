@@ -10,8 +10,11 @@ interchange.to_networkx("web-search-ndp")                   # the network that t
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
+from flowyard.errors import UserError
 from flowyard.interchange.exporting import FORMATS, Exported, export, fabric
 from flowyard.interchange.graphs import graph_of, network_of
 from flowyard.interchange.importing import Imported, read
@@ -47,10 +50,28 @@ def from_networkx(
         rate_unit: Unit of rates that are numbers, such as "Gbps".
         delay_unit: Unit of delays that are numbers, such as "us".
     """
-    network = network_of(
-        graph, hosts=hosts, rate=rate, delay=delay, rate_unit=rate_unit, delay_unit=delay_unit
-    )
+    if not hasattr(graph, "edges") or not hasattr(graph, "is_directed"):
+        what = f"graph is a {type(graph).__name__}; must be a graph of networkx, as networkx.Graph(EDGES)"
+        raise UserError(what)
+    try:
+        network = network_of(
+            graph, hosts=hosts, rate=rate, delay=delay, rate_unit=rate_unit, delay_unit=delay_unit
+        )
+    except UserError as error:
+        raise UserError(_in_python(str(error))) from None
+    for note in network.notes:
+        warnings.warn(_in_python(note), stacklevel=2)
     return network.topology()
+
+
+def _in_python(message: str) -> str:
+    """A message with the options of the command line as the arguments that they are here."""
+    message = message.replace("as --hosts h1 --hosts h2", 'as hosts=["h1", "h2"]').replace(
+        "--hosts leaves", 'hosts="leaves"'
+    )
+    return re.sub(
+        r"--(rate|delay)(?:-(unit))?", lambda found: "_".join(filter(None, found.groups())), message
+    )
 
 
 def to_networkx(

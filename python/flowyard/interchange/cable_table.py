@@ -38,6 +38,7 @@ def read(source: Source, columns: Sequence[Column] | None = None, **options: Any
             raise source.wrong(
                 0, "has no line that names its columns; name them with --columns a,b,rate,delay"
             )
+        _refuse_flows(source, columns)
     columns = list(columns)
     found = cabling.Cabling()
     for row in tables.rows(source, head.line if head else 0):
@@ -56,6 +57,15 @@ def read(source: Source, columns: Sequence[Column] | None = None, **options: Any
         raise source.wrong(0, str(error)) from None
     network.notes += tables.unread(columns)
     return network
+
+
+def _refuse_flows(source: Source, columns: Sequence[Column]) -> None:
+    """Raises a UserError for a table of flows that has rates and durations in place of sizes."""
+    if lasting := [
+        column.name for column in columns if not column.role and "duration" in column.name.lower()
+    ]:
+        what = f"has no column of sizes, but rates and {shown(lasting[0])}"
+        raise source.wrong(0, f"{what}: a table of flows needs size, and one of cables has no durations")
 
 
 def by_units(source: Source) -> list[Column] | None:

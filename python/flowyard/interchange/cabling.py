@@ -101,7 +101,18 @@ def network_of(
         cables = _both_ways(cables, [str(node) for node in number])
     names = [(str(node), tiers[node] or "switch") for node in switches]
     notes = [note for attribute in (rates, delays) for note in attribute.unused()]
+    notes += _unread(cabling, [attribute for attribute in (rates, delays) if attribute.has_default])
     return Network([str(node) for node in ordered], names, cables, notes=notes)
+
+
+def _unread(cabling: Cabling, defaults: list[_Attribute]) -> list[str]:
+    """A note on attributes of edges that are not read, where edges have a default in place of one that is."""
+    known = {*RATES, *DELAYS, RAW_RATE}
+    names = dict.fromkeys(str(key) for _, _, data in cabling.edges for key in data if key not in known)
+    if not defaults or not names:
+        return []
+    read = "; ".join(f"a {one.name} is read from {', '.join(one.keys)}" for one in defaults)
+    return [f"attributes of edges that are not read: {', '.join(names)}; {read}"]
 
 
 def _tiers(cabling: Cabling, hosts: Collection[Any] | str | None) -> dict[Any, str | None]:
@@ -113,6 +124,11 @@ def _tiers(cabling: Cabling, hosts: Collection[Any] | str | None) -> dict[Any, s
         chosen = {node for node in cabling.nodes if degrees[node] == ends}
     elif isinstance(hosts, str):
         raise UserError(f'hosts is {shown(hosts)}; must be "{LEAVES}" or a list of nodes')
+    elif callable(hosts) or isinstance(hosts, dict):
+        kind = "a function" if callable(hosts) else "a dict"
+        raise UserError(
+            f'hosts is {kind}; must be "{LEAVES}" or a list of nodes, as [n for n in graph if ...]'
+        )
     elif hosts is not None:
         chosen = set(hosts)
         for node in hosts:

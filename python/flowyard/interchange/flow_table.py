@@ -4,6 +4,7 @@ Nothing is guessed: a start says its unit in its cell or its column, or `--start
 they say otherwise; packets need `--packet-bytes`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +15,9 @@ from flowyard.interchange.columns import Column, size_bytes
 from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
 from flowyard.interchange.hpcc_flow import BYTES_MAX, node
 from flowyard.interchange.text import TIME_UNITS, Source, decimal, unit_power
+
+# The day of a timestamp, by ISO 8601.
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass
@@ -118,6 +122,9 @@ def _start(source: Source, row: tables.Row, reading: Reading) -> tuple[int, bool
     word, column = found
     number = decimal(word, 0)
     if number is None:
+        if _DATE.match(word):
+            what = "a date; starts are times since the start of the run, as 5us: subtract the first one"
+            raise source.wrong(row[0], f"start is {shown(word)}, {what}")
         if reading.start_unit or column.unit:
             return source.scaled(row[0], "start", word, 0)
         return source.quantity(row[0], "start", word, TIME_UNITS), True

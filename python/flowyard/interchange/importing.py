@@ -140,7 +140,27 @@ def load(path: Path) -> Source:
     """A file's text."""
     if path.is_dir():
         raise UserError(f"{reading.as_text(path)}: is a folder; name the files in it")
+    _refuse_binary(path)
     return Source(reading.as_text(path), reading.text(path, encoding="utf-8-sig"))
+
+
+# Files of tables that are no text: their first bytes, what they are, and the way to go.
+_BINARY = {
+    b"PK\x03\x04": "a workbook or an archive; save the sheet as CSV",
+    b"PAR1": "a Parquet file; write it as CSV: flowyard show DIR --csv flows -o flows.csv of a run",
+}
+
+
+def _refuse_binary(path: Path) -> None:
+    """Raises a UserError for a file of a table that is no text."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError:
+        # The reader of texts says why.
+        return
+    if start in _BINARY:
+        raise UserError(f"{reading.as_text(path)}: is {_BINARY[start]}")
 
 
 class _Import:
@@ -367,7 +387,7 @@ class _Import:
             if hosts is not None and matrix.hosts != hosts:
                 raise source.wrong(0, f"says Nodes {matrix.hosts}, but the topology has {hosts} hosts")
             return matrix
-        host_of = _numbered(network) if network else None
+        host_of = _numbered(network) if network else self.numbers()
         if self.sniffed and name in ("hpcc-flow", "conweave-flow", "netsys-trace"):
             known = host_of.keys() if host_of else None
             name = orders.settle(source, known, packets=self.options.packet_bytes is not None)
@@ -431,6 +451,11 @@ class _Import:
         from flowyard.interchange import exporting
 
         return exporting.fabric(exporting.with_traffic({"topology": _topology_of(asked)[0]})).hosts
+
+    def numbers(self) -> dict[int, int] | None:
+        """The hosts of the scenario that --topology names, by their numbers; None where there is none."""
+        count = len(self.named_hosts())
+        return {host: host for host in range(count)} if count else None
 
     def topology(self, flows: Traffic, name: str) -> dict[str, Any]:
         """The network that --topology names for flows without one."""

@@ -15,6 +15,12 @@ from flowyard.interchange.text import Source
 
 _LOOKED_AT = 50
 _CONTAINERLAB = re.compile(r"(?m)^[ \t-]*\"?endpoints\"?:")
+# Names of the last column of a distribution.
+_SHARES = ("cdf", "share", "percent", "percentile", "probability", "prob", "fraction", "cumulative", "p")
+# A line of networkx.write_edgelist.
+_EDGE = re.compile(r"\A\S+ \S+ \{.*\}\s*$", re.MULTILINE)
+# A size and a share with units.
+_SIZED = re.compile(r"\A\s*\d[\d.]*\s*[kKMGT]?i?[bB]?[\s,;]+\d[\d.]*\s*%?\s*$", re.MULTILINE)
 # A key with a value, or the head of a table, which no other format here has at the start of a line.
 _TOML = re.compile(r"""(?m)^[ \t]*(?:[\w."'-]+[ \t]*=|\[\[?[\w."' -]+\]\]?[ \t]*(?:#|\r?$))""")
 # Files that other simulators and tools have beside theirs: how they are told, what they are, and the way to go.
@@ -172,6 +178,9 @@ def _of_columns(source: Source, rows: list[list[str]]) -> str | None:
     if head:
         return "flow-table" if head.kind == columns.FLOWS else "cable-table"
     cells = [[word for cell in row for word in cell.split(",") if word] for row in rows]
+    if len(cells) > 1 and "," in rows[0][0] and cells[0][-1].lower() in _SHARES:
+        # Names of columns of a CSV, which the reader of distributions leaves out, too.
+        cells = cells[1:]
     numbers = all(_number(word) for row in cells for word in row)
     if all(len(row) in (2, 3) for row in cells) and numbers and _ascends(cells):
         return CDF
@@ -210,6 +219,15 @@ def _unknown(source: Source, start: str) -> UserError:
         advice = (
             "of JSON no format is read; write cables as a table with the columns a,b,rate,delay (CSV), flows with "
             "src,dst,size,start_us"
+        )
+    elif _EDGE.search(source.text):
+        advice = (
+            "it may be an edge list of networkx: give networkx.read_edgelist(FILE) to "
+            "flowyard.interchange.from_networkx, or write it as GraphML"
+        )
+    elif _SIZED.search(source.text):
+        advice = (
+            "if these are sizes and their cumulative shares, write bytes and shares as numbers, as in 1000 10"
         )
     elif _is_edge_list(source):
         advice = (
