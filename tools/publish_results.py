@@ -243,8 +243,9 @@ def _of_the_register() -> list[str]:
     verdict = [entry["verdict"] for entry in register]
     found = verdict.count(PASS) + verdict.count(FAIL)
     formulas, models, packets = _passed_by_kind()
+    judged_of = "all" if found == len(register) else f"{found}"
     return [
-        f"{len(register)} claims are from the five papers (ALL are claims across them), and {found} of these have a "
+        f"{len(register)} claims are from the five papers (ALL are claims across them); {judged_of} of these have a "
         "verdict.",
         f"{' and '.join(OURS)} are our own. Of the claims that pass, {formulas} were checked by a closed form, "
         f"{models} by a model and {packets} by packets.",

@@ -103,18 +103,26 @@ def verdicts(judged):
     return {name: one.verdict for name, one in judged.readings}
 
 
+WORDS = _judges.Words("height", "m", "place", lambda x: "end" if x == 3 else str(x))
+
+
 class TestJudges:
     def test_trend(self):
         falling = rows(x=[1, 2, 3], y=lambda x: 10 - x)
-        assert _judges.trend(falling, "x", "y", rising=False).verdict == PASS
-        assert _judges.trend(falling, "x", "y", rising=True).verdict == FAIL
+        assert _judges.trend(falling, "x", "y", WORDS, rising=False).verdict == PASS
+        assert _judges.trend(falling, "x", "y", WORDS, rising=True).verdict == FAIL
         # One step the wrong way by more than the slack fails, however far the ends are apart.
         bent = rows(x=[1, 2, 3, 4], y=lambda x: {1: 50, 2: 20, 3: 21, 4: 0}[x])
-        assert _judges.trend(bent, "x", "y", rising=False).verdict == FAIL
-        assert _judges.trend(bent, "x", "y", rising=False, slack=1.5).verdict == PASS
+        assert _judges.trend(bent, "x", "y", WORDS, rising=False).verdict == FAIL
+        assert _judges.trend(bent, "x", "y", WORDS, rising=False, slack=1.5).verdict == PASS
         flat = rows(x=[1, 2], y=lambda **_: 7)
-        assert _judges.trend(flat, "x", "y", rising=False).verdict == FAIL
-        assert _judges.trend(falling.filter(x=1), "x", "y", rising=False).verdict == NOT_REACHED
+        assert _judges.trend(flat, "x", "y", WORDS, rising=False).verdict == FAIL
+        # The evidence is in words: no name of a column, no "-0".
+        said = _judges.trend(falling, "x", "y", WORDS, rising=False).measured
+        assert said == "height: 9 m at place 1, 7 m at place end; no step the other way"
+        said = _judges.trend(bent, "x", "y", WORDS, rising=False).measured
+        assert said == "height: 50 m at place 1, 0 m at place 4; largest step the other way 1 m"
+        assert _judges.trend(falling.filter(x=1), "x", "y", WORDS, rising=False).verdict == NOT_REACHED
 
     def test_what_is_missing_is_named(self):
         found = _judges.ordered(

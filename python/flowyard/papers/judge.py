@@ -73,6 +73,11 @@ class Judgement:
         """With the unit of both values."""
         return replace(self, unit=unit)
 
+    def called(self, name: str) -> "Judgement":
+        """With the name of what was measured in front of its value, for claims of several conditions."""
+        measured, expected = (worded(value, self.unit) for value in (self.measured, self.expected))
+        return replace(self, measured=f"{name}: {measured}", expected=expected, unit="")
+
     def noted(self, note: str) -> "Judgement":
         """With one more note, which is shown whatever the verdict is."""
         return replace(self, note="; ".join(filter(None, (self.note, note))))
@@ -170,6 +175,7 @@ def not_less(
     if known.select(pl.struct(x, replica).is_duplicated().any()).item():
         raise ValueError(f"several rows of one {x} and {replica}")
     low, above, surely, ties, worst = [], 0, 0, 0, math.inf
+    of_x, name_a, name_b = (name.replace("_", " ") for name in (x, a, b))
     for (at,), rows in known.sort(x).group_by(x, maintain_order=True):
         gap = rows[a].cast(pl.Float64) - rows[b].cast(pl.Float64)
         mean, base = _mean(gap), abs(_mean(rows[b]))
@@ -183,23 +189,23 @@ def not_less(
         surely += mean > 0 and not tie
         if mean < -slack:
             of_a, of_b = (worded(_mean(rows[name]), digits=4) for name in (a, b))
-            low.append(f"at {x} = {at} {a} is {of_a}, {b} {of_b}")
+            low.append(f"at {of_x} = {at} {name_a} is {of_a}, {name_b} {of_b}")
     count = known[x].n_unique()
     unit = "pp" if points else "%"
     smallest = worst if points else 100 * worst
-    measured = f"{a} - {b}: smallest {worded(smallest, unit, 3)}, positive at {above} of {count}"
+    measured = f"{name_a} - {name_b}: smallest {worded(smallest, unit, 3)}, positive at {above} of {count}"
     allowed = f"half the 95 % interval or {0.5 if points else 1} {unit}"
     verdict = judged(
         not low and above > count / 2,
         measured,
-        f"{a} >= {b} at every {x} (tolerance: {allowed}), above at more than half of them",
+        f"{name_a} >= {name_b} at every {of_x} (tolerance: {allowed}), above at more than half of them",
     )
     more = f"; and {len(low) - SHOWN} more" if len(low) > SHOWN else ""
     verdict = verdict.because("; ".join(low[:SHOWN]) + more if low else "they hardly differ")
     if not low and surely <= count / 2 < surely + ties:
         return verdict.noted(
-            f"a tie: {a} and {b} differ by less than {TIE} {unit} and by less than the 95 % interval at {ties} of "
-            f"{count} values of {x}"
+            f"a tie: {name_a} and {name_b} differ by less than {TIE} {unit} and by less than the 95 % interval at "
+            f"{ties} of {count} values of {of_x}"
         )
     return verdict
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import polars as pl
 
 from flowyard.analysis.intervals import half_width
 from flowyard.papers import judge
 from flowyard.papers.figure import Judgement
+from flowyard.papers.words import worded
 from flowyard_papers.daq._readings import Reading
 
 # What a step of a percentage may go the wrong way: the standard tolerance of an ordering, percentage points.
@@ -59,7 +61,25 @@ def mean(runs: pl.DataFrame, value: str, **where: str | float) -> float | None:
     return float(found) if isinstance(found, int | float) else None
 
 
-def trend(runs: pl.DataFrame, x: str, value: str, *, rising: bool, slack: float = SLACK_PP) -> Judgement:
+class Words(NamedTuple):
+    """How a verdict calls the two columns of a trend.
+
+    Attributes:
+        value: The values.
+        unit: Of the values.
+        x: The points.
+        place: A point in words.
+    """
+
+    value: str
+    unit: str
+    x: str
+    place: Callable[[float], str] = "{:,.6g}".format
+
+
+def trend(
+    runs: pl.DataFrame, x: str, value: str, words: Words, *, rising: bool, slack: float = SLACK_PP
+) -> Judgement:
     """From one x to the next the mean never moves the wrong way, and over all of them it moves the right one.
 
     A step may go the wrong way by half its 95 % interval, paired by replica, or the slack.
@@ -75,17 +95,28 @@ def trend(runs: pl.DataFrame, x: str, value: str, *, rising: bool, slack: float 
         moved, width = float(step.mean() or 0.0), half_width(step)  # type: ignore[arg-type]
         worst = min(worst, moved)
         if moved < -max(slack, width if width != float("inf") else 0.0):
-            wrong.append(f"from {x} = {before} to {after} by {sign * moved:+.3g}")
+            wrong.append(
+                f"from {words.x} {words.place(before)} to {words.place(after)} by {sign * moved:+.3g} {words.unit}"
+            )
     ends = [mean(runs, value, **{x: place}) or 0.0 for place in (places[0], places[-1])]
     holds = not wrong and sign * (ends[1] - ends[0]) > 0
     way = "rises" if rising else "falls"
-    said = f"{value} from {ends[0]:.4g} at {x} = {places[0]} to {ends[1]:.4g} at {places[-1]}"
+    first, last = (
+        f"{_digits(end)} {words.unit} at {words.x} {words.place(place)}"
+        for end, place in zip(ends, (places[0], places[-1]), strict=True)
+    )
+    steps = f"largest step the other way {_digits(-worst)} {words.unit}" if worst else "no step the other way"
     found = judge.judged(
         holds,
-        f"{said}, worst step {sign * worst:.3g}",
-        f"{way}, each step within {slack:g} or half its 95 % interval",
+        f"{words.value}: {first}, {last}; {steps}",
+        f"{way}, each step within {_digits(slack)} {words.unit} or half its 95 % interval",
     )
     return found.because("the wrong way " + "; ".join(wrong[: judge.SHOWN]) if wrong else f"it never {way}")
+
+
+def _digits(value: float) -> str:
+    """Four digits that count, without an exponent."""
+    return worded(float(f"{value:.4g}"))
 
 
 def largest_gain(

@@ -151,6 +151,12 @@ def _dctcp(runs: pl.DataFrame) -> Judgement:
     return judge.judged(0 < late < 50, said, "some, and fewer than half; the text quotes 7 %")
 
 
+WORDS = {
+    "senders": judges.Words("flows in time", "%", "number of senders"),
+    "mean_kb": judges.Words("flows in time", "%", "mean size in KB"),
+}
+
+
 def _falls(runs: pl.DataFrame) -> Judgement:
     """With senders at each size, and with sizes at each number of senders."""
     schemes = (rack.D3, rack.RCP)
@@ -164,7 +170,7 @@ def _falls(runs: pl.DataFrame) -> Judgement:
                 rows = own.filter(pl.col(across) == at)
                 # At the left end all are in time, and nothing can fall.
                 if (rows["in_time_pct"] < 100).any():
-                    found.append(judges.trend(rows, x, "in_time_pct", rising=False))
+                    found.append(judges.trend(rows, x, "in_time_pct", WORDS[x], rising=False))
     if not found:
         return judge.judged(False, "all flows are in time everywhere", "falling curves")
     bad = [one for one in found if one.verdict != judge.PASS]

@@ -32,6 +32,16 @@ KEEP, GIVE_UP = "late flows go on", "late flows are given up"
 KEYS = ["reading", "ratio"]
 
 
+def _place(ratio: float) -> str:
+    """A threshold in words."""
+    return "infinity" if ratio == ENDLESS else f"{ratio:g} RTT" if ratio else "0"
+
+
+IN_TIME = judges.Words("flows in time", "%", "threshold", _place)
+OTHER = judges.Words("mean length of Q1.2", "bytes", "threshold", _place)
+URGENT = judges.Words("mean length of Q1.1", "bytes", "threshold", _place)
+
+
 def plans(scale: Scale) -> dict[str, Plan]:
     """Every threshold with every reading; both ends also with late flows given up; captured packets for the queues."""
     flows = rack.poisson(MEAN_BYTES, RATE, PLAIN, WORKERS, flows=scale.pick(4000, 20_000))
@@ -116,7 +126,10 @@ def _each(
 
 
 def _one_queue(means: dict[int, float]) -> Judgement:
-    return judge.together(judge.between(means.get(ratio), 83, 89) for ratio in (0, ENDLESS))
+    return judge.together(
+        judge.between(means.get(ratio), 83, 89).measured_in("%").called(f"threshold {_place(ratio)}")
+        for ratio in (0, ENDLESS)
+    )
 
 
 def _best(means: dict[int, float]) -> Judgement:
@@ -128,13 +141,14 @@ def _best(means: dict[int, float]) -> Judgement:
 def _where(means: dict[int, float]) -> Judgement:
     best = max(means, key=means.__getitem__)
     short = means[best] - means[OWN]
-    within = judge.between(best, *GOOD).because(f"{means[best]:.4g} % there")
-    return judge.together([within, judge.at_most(short, 0.5)])
+    within = judge.between(best, *GOOD).measured_in("RTT").because(f"{means[best]:.4g} % there")
+    near = judge.at_most(short, 0.5).measured_in("pp").called(f"below the best at {OWN} RTT")
+    return judge.together([within.called("best threshold"), near])
 
 
 def _declines(tables: Tables) -> Judgement:
     runs = tables["runs"].filter(pl.col("ratio") >= GOOD[1])
-    return _by_reading(runs, READINGS, lambda own: judges.trend(own, "ratio", "in_time_pct", rising=False))
+    return _by_reading(runs, READINGS, lambda own: judges.trend(own, "ratio", "in_time_pct", IN_TIME, rising=False))
 
 
 def _identical(tables: Tables) -> Judgement:
@@ -157,8 +171,8 @@ def _identical(tables: Tables) -> Judgement:
 def _queues_move(tables: Tables) -> Judgement:
     rows = tables["queues"]
     return judge.together(
-        judges.trend(rows, "ratio", column, rising=rising, slack=0.01 * scale)
-        for column, rising in (("other_bytes", False), ("urgent_bytes", True))
+        judges.trend(rows, "ratio", column, words, rising=rising, slack=0.01 * scale)
+        for column, words, rising in (("other_bytes", OTHER, False), ("urgent_bytes", URGENT, True))
         for scale in (rows[column].mean(),)
         if isinstance(scale, float)
     )
