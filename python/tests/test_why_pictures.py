@@ -13,7 +13,7 @@ from flowyard.errors import UserError
 from flowyard.report.charts import drawn, panels, port
 from flowyard.report.charts.flow import flow_chart, queue, queue_rows
 from flowyard.report.charts.ladder import ladder_chart
-from flowyard.report.explained.page import flow_page, port_page
+from flowyard.report.explained.page import _of_port, flow_page, port_page
 from flowyard.why import link_of, port_of, why
 from flowyard.why.ports import Change, Port, Sent, ports
 from flowyard.why.show import losing, waits
@@ -204,6 +204,40 @@ def test_pictures_for_a_paper(page):
     assert "var(--" not in text
     assert drawn.png(text).startswith(b"\x89PNG")
     assert "<svg" in answer._repr_html_()
+
+
+def test_columns_of_a_legend_have_room_for_their_longest_name_in_a_wide_font():
+    """Of DejaVu Sans at 11 px the letters of these names are 6.5 px wide on average."""
+    names = [
+        "queue of its own packets",
+        "waiting at the receiver",
+        "port of the sender",
+        "queue",
+        "pauses",
+        "way",
+    ]
+    found = panels.legend(names)
+    longest = 6.5 * max(map(len, names))
+    assert found["columns"] == 4
+    assert found["columns"] * (longest + panels.SWATCH) <= panels.WIDTH
+    # Placed by a font of 5.3 px a letter, no name reaches into the next column.
+    assert longest - 5.3 * max(map(len, names)) < found["columnPadding"] - panels.SPACE
+    assert panels.legend(["a", "b"])["columns"] == 6
+
+
+def test_the_axis_of_round_trips_has_room_for_the_largest(page):
+    answer, _ = page
+    chart = flow_chart(answer)
+    most = max(row["rtt"] for row in chart["datasets"]["rtt"])
+    axis = next(p["layer"][0] for p in chart["vconcat"] if p["layer"][0]["name"] == "rtt")["encoding"]["y"]
+    assert axis["scale"]["domain"][0] == 0
+    assert axis["scale"]["domain"][1] >= 1.05 * most
+
+
+def test_flows_at_a_port_that_sent_as_much_stand_by_number():
+    sent = [Sent(number, place, place + 5) for place, number in enumerate((10, 9, 2))]
+    grid = _of_port(Port(0, sent))
+    assert [row[0] for row in grid.rows] == ["flow 2", "flow 9", "flow 10"]
 
 
 def test_a_port_without_packets_is_a_page(four):

@@ -1,6 +1,7 @@
 """How the papers' figures look: one style, and files whose bytes depend on the data alone."""
 
 import io
+import math
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,9 +74,19 @@ def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = PANEL) -
 
 
 def curve(
-    axes: "Axes", rows: "pl.DataFrame", x: str, y: str, place: int, label: str = "", **look: Any
+    axes: "Axes",
+    rows: "pl.DataFrame",
+    x: str,
+    y: str,
+    place: int,
+    label: str = "",
+    *,
+    within: tuple[float, float] = (-math.inf, math.inf),
+    **look: Any,
 ) -> None:
     """Draws column y over column x, each point with the half width of its interval, if any, from column <y>_ci95.
+
+    Points of two replicas, whose t is 12.7, have no bar.
 
     Args:
         axes: Where.
@@ -84,13 +95,19 @@ def curve(
         y: A column.
         place: Which colour and marker.
         label: In the legend; without one it is not there.
+        within: The least and the largest possible value, at which bars end.
         look: Passed on to matplotlib's `errorbar`.
     """
+    # Of one replica each there is no interval, and a CSV file then has no type for the column.
+    half = rows[f"{y}_ci95"].cast(float).fill_null(0)
+    if "replicas" in rows.columns:
+        half = half * (rows["replicas"] > 2).cast(float)
+    values = rows[y].cast(float)
+    room = [(values - within[0]).clip(lower_bound=0), (within[1] - values).clip(lower_bound=0)]
     axes.errorbar(
         rows[x].to_numpy(),
         rows[y].to_numpy(),
-        # Of one replica each there is no interval, and a CSV file then has no type for the column.
-        rows[f"{y}_ci95"].cast(float).fill_null(0).to_numpy(),
+        [[min(bar, most) for bar, most in zip(half, side, strict=True)] for side in room],
         **{"color": COLOURS[place], "marker": MARKERS[place], "label": label or None, **look},
     )
 

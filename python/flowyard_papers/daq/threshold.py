@@ -1,5 +1,6 @@
 """Figure 3: application throughput against DAQ's threshold, and what waits in the two queues of short flows."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -148,7 +149,9 @@ def _where(means: dict[int, float]) -> Judgement:
 
 def _declines(tables: Tables) -> Judgement:
     runs = tables["runs"].filter(pl.col("ratio") >= GOOD[1])
-    return _by_reading(runs, READINGS, lambda own: judges.trend(own, "ratio", "in_time_pct", IN_TIME, rising=False))
+    return _by_reading(
+        runs, READINGS, lambda own: judges.trend(own, "ratio", "in_time_pct", IN_TIME, rising=False)
+    )
 
 
 def _identical(tables: Tables) -> Judgement:
@@ -192,14 +195,15 @@ def draw(tables: Tables) -> "Picture":
             "in_time_pct",
             place,
             f"deadlines: {reading}" if reading in READINGS else reading,
+            within=(0, 100),
         )
     left.set(xlabel="threshold (RTT)", ylabel="flows in time (%)")
-    left.legend()
+    left.legend(loc="lower center")
     rows = tables["queue_points"].sort("ratio").with_columns(pl.col("ratio").replace_strict(places))
     for place, (column, label) in enumerate((("urgent_bytes", "Q1.1"), ("other_bytes", "Q1.2"))):
-        style.curve(right, rows, "ratio", column, place, label)
+        style.curve(right, rows, "ratio", column, place, label, within=(0, math.inf))
     right.set(xlabel="threshold (RTT)", ylabel="mean queue (bytes)")
-    right.legend()
+    right.legend(loc="center left")
     for axes in (left, right):
         axes.set_xticks(range(len(RATIOS)), [*map(str, RATIOS[:-1]), "inf"])
     return picture

@@ -79,7 +79,7 @@ def flow_chart(answer: Answer) -> Spec:
     ]
     panels += [_line("window", "window, bytes", ".3~s")] if datasets["window"] else []
     panels += [_line("rate", "rate, Gbit/s", ".3~g")] if datasets["rate"] else []
-    panels += [_points()] if datasets["rtt"] else []
+    panels += [_points(datasets["rtt"])] if datasets["rtt"] else []
     panels += [_queues(datasets["queues"])] if datasets["queues"] else []
     _name_the_last(panels)
     return stacked(panels, {name: rows for name, rows in datasets.items() if rows})
@@ -253,7 +253,7 @@ def _sequence(kinds: set[str], most: int) -> Spec:
             "x": _x(),
             "y": y,
             "color": colours("what", named),
-            "shape": {"field": "what", "type": "nominal", "scale": shapes, "legend": legend()},
+            "shape": {"field": "what", "type": "nominal", "scale": shapes, "legend": legend(named)},
             "tooltip": tips(what="", t="µs", number="packet", subflow="subflow", bytes="payload bytes"),
         },
     }
@@ -286,10 +286,12 @@ def _line(name: str, title: str, labels: str) -> Spec:
     return panel(name, 90, [{"data": {"name": name}, "mark": mark, "encoding": encoding}])
 
 
-def _points() -> Spec:
+def _points(rows: list[Row]) -> Spec:
+    most = max(row["rtt"] for row in rows)
     encoding = {
         "x": _x(),
-        "y": value_axis("rtt", "RTT, µs", labels=".3~g"),
+        # With room for the points that are the highest.
+        "y": value_axis("rtt", "RTT, µs", labels=".3~g", domain=(0, most * 1.08)),
         "tooltip": tips(rtt="RTT µs", t="µs", number="packet"),
     }
     mark = {"type": "point", "filled": True, "size": 14, "color": STEPS["answered"][0]}

@@ -14,6 +14,9 @@ MARGIN = 58
 # Points of a line that is drawn; of more the largest of each of so many spans.
 POINTS = 1_500
 US = 1e6
+# Of a legend, in pixels: a letter of a wide font, the mark before a name, the space behind it, and by how much a letter
+# may be wider than that of the font by which columns are placed.
+LETTER, SWATCH, SPACE, WIDER = 7.0, 24, 10, 1.4
 
 Row = dict[str, Any]
 
@@ -61,15 +64,27 @@ def value_axis(
     return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
 
 
-def legend(columns: int = 6) -> Spec:
-    """A legend above its panel; a narrower page has fewer columns of the same width (charts.js)."""
-    return {"orient": "top", "title": None, "labelLimit": 260, "columns": columns}
+def legend(names: Iterable[str], columns: int = 6) -> Spec:
+    """A legend above its panel; a narrower page has fewer columns of the same width (charts.js).
+
+    A picture is drawn with the fonts of its reader, which may be wider than those by which its columns are placed:
+    there are as many as have room for the longest name in a wide font, and the space between them grows with it.
+    """
+    longest = max(map(len, names), default=0)
+    room = max(1, int(WIDTH // (longest * LETTER + SWATCH)))
+    return {
+        "orient": "top",
+        "title": None,
+        "labelLimit": 260,
+        "columns": min(columns, room),
+        "columnPadding": round(SPACE + longest * WIDER),
+    }
 
 
 def colours(field: str, chosen: Mapping[str, str], *, columns: int = 6) -> Spec:
     """A nominal colour with a legend above the panel, of names in the order of their colours."""
     scale = {"domain": list(chosen), "range": list(chosen.values())}
-    return {"field": field, "type": "nominal", "scale": scale, "legend": legend(columns)}
+    return {"field": field, "type": "nominal", "scale": scale, "legend": legend(chosen, columns)}
 
 
 def tips(**fields: str) -> list[Spec]:

@@ -167,9 +167,14 @@ def _tables(answer: Answer) -> list[Grid]:
     ]
 
 
+def _place(flow: int | None) -> int:
+    """Flows in the order of their numbers, before them packets of no flow."""
+    return -1 if flow is None else flow
+
+
 def _of_port(port: Port) -> Grid:
     """The flows that the port sent: packets, time on the wire, drops, trims and marks."""
-    flows = sorted({sent.flow for sent in port.sent} | {mark.flow for mark in port.marks}, key=str)
+    flows = sorted({sent.flow for sent in port.sent} | {mark.flow for mark in port.marks}, key=_place)
     busy: dict[int | None, int] = dict.fromkeys(flows, 0)
     packets: dict[int | None, int] = dict.fromkeys(flows, 0)
     for sent in port.sent:
