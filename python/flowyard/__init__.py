@@ -65,6 +65,9 @@ _HOME = {
     "sweep": "flowyard.sweeps",
 }
 
+# Modules with functions for results and networks, which `import flowyard` alone makes available, too.
+_MODULES = ("analysis", "interchange", "prototypes", "report", "topology", "why")
+
 
 def __getattr__(name: str) -> Any:
     # The import system asks for our submodules here, too. Classes alone have capitals: all that is not one
@@ -73,6 +76,8 @@ def __getattr__(name: str) -> Any:
         module = import_module(_HOME.get(name, "flowyard.scenario"))
         if name in _HOME or name in module.__all__:
             return getattr(module, name)
+    elif name in _MODULES:
+        return import_module(f"flowyard.{name}")
     elif name in import_module("flowyard.parts").MODULES:
         return import_module(f"flowyard.parts.{name}")
     hint = _hint(name) if name[:1].isupper() else ""
@@ -95,4 +100,4 @@ def _hint(name: str) -> str:
 
 def __dir__() -> list[str]:
     modules = import_module("flowyard.parts").MODULES
-    return sorted({*_HOME, *modules, *import_module("flowyard.scenario").__all__})
+    return sorted({*_HOME, *_MODULES, *modules, *import_module("flowyard.scenario").__all__})

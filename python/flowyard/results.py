@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Never, Protocol
 
 from flowyard import _native, memory
 from flowyard.display import Displayed
@@ -268,6 +268,7 @@ def run(
     balancers: Mapping[str, type[Balancer]] | None = None,
     set: Mapping[str, object] | None = None,  # noqa: A002
     progress: Callable[[Progress], object] | None = None,
+    **others: Never,
 ) -> Result:
     """Runs a scenario to its end.
 
@@ -282,6 +283,7 @@ def run(
         set: Fields to change, as `overrides`: `compare` and sweeps call them so.
         progress: Called about five times a second; raising KeyboardInterrupt ends the run early. Without it a run that
             takes longer than a second says how far it is, in a terminal and in a notebook.
+        others: None; the error on one, such as seed, names its field.
 
     Returns:
         The results. After Ctrl-C they are those so far, with status "interrupted".
@@ -289,7 +291,13 @@ def run(
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
         PrototypeError: A member in Python raised an exception or made no sense; the text names its file and line.
+        UserError: There is no such argument; the text names the field of the scenario.
     """
+    for name, value in others.items():
+        field = name if "." in name else f"run.{name}"
+        raise UserError(
+            f'run has no argument {name}; fields are overrides by their path: {{"{field}": {value!r}}}'
+        )
     prototypes = _registered(transports=transports, controls=controls, queues=queues, balancers=balancers)
     checked = Checked(scenario, _both(overrides, set), prototypes)
     if progress is not None:

@@ -129,15 +129,21 @@ class Table(Displayed):
         return _needed("pyarrow", "to_arrow", "pyarrow").table(self)
 
     def to_pandas(self) -> Any:
-        """As a pandas.DataFrame.
+        """As a pandas.DataFrame; whole numbers are signed there, so that a difference may be negative.
 
         Raises:
             ImportError: There is no pandas, or no pyarrow, by which it reads.
         """
         frame = _needed("pandas", "to_pandas", "pandas pyarrow").DataFrame
         arrow = _needed("pyarrow", "to_pandas", "pandas pyarrow")
+        table = arrow.table(self)
+        fields = [
+            field.with_type(arrow.int64()) if str(field.type).startswith("uint") else field
+            for field in table.schema
+        ]
+        table = table.cast(arrow.schema(fields))
         # Before version 3 pandas did not read Arrow itself; since then it does so by pyarrow.
-        return frame.from_arrow(self) if hasattr(frame, "from_arrow") else arrow.table(self).to_pandas()
+        return frame.from_arrow(table) if hasattr(frame, "from_arrow") else table.to_pandas()
 
     def __getattr__(self, name: str) -> Any:
         # What begins with "_" is asked for by libraries of tables.

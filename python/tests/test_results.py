@@ -16,6 +16,7 @@ import flowyard as fy
 from flowyard import results
 from flowyard.analysis import by_size, flow_goodput, jain, measured
 from flowyard.errors import UserError
+from flowyard.report.run.summary import summary_table
 from flowyard.run_data import Run
 from flowyard.table import read_frame
 
@@ -329,6 +330,47 @@ def test_pandas_takes_a_table_as_it_is(result):
     assert frame["completed"].to_list() == own["completed"].to_list()
     # Nor has the way of others changed.
     assert pl.DataFrame(result.flows).equals(own)
+
+
+def test_whole_numbers_are_signed_in_pandas(result):
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame, own = result.flows.to_pandas(), result.flows.to_polars()
+    # No packet is retransmitted, and some are sent: an unsigned difference would be near 2^32 or 2^64.
+    assert (frame.retransmissions - frame.packets_sent).max() < 0
+    assert not [name for name, kind in frame.dtypes.items() if str(kind).lower().startswith("uint")]
+    assert frame.fct_ps.to_list() == own["fct_ps"].to_list()
+
+
+def test_options_of_the_command_line_name_the_field(small):
+    mistake(lambda: fy.run(small, seed=3), "run has no argument seed", '{"run.seed": 3}')
+    mistake(lambda: fy.run(small, threads=2), '{"run.threads": 2}')
+    assert fy.run(small, {"run.seed": 3}).summary["seed"] == 3
+
+
+def test_a_scenario_in_place_of_a_sweep_names_the_plan(small, tmp_path):
+    mistake(
+        lambda: fy.sweep(small, tmp_path / "s"), "is a scenario, not a sweep: fy.sweep(fy.Plan(", "fy.Axis("
+    )
+    axes = [fy.Axis("seed", {"run.seed": [1, 2, 3]})]
+    assert fy.sweep(fy.Plan(small, axes=axes), tmp_path / "s").complete
+
+
+def test_modules_for_results_are_there_at_once(tmp_path, result):
+    assert callable(fy.why.why)
+    assert callable(fy.report.write)
+    assert callable(fy.interchange.from_networkx)
+    folder = result.save(tmp_path / "run")
+    assert fy.why.why(folder, 0).fct_ps == fy.why.why(fy.open(folder), 0).fct_ps
+
+
+def test_counts_of_the_whole_run_stand_apart_from_results_of_a_window(result):
+    rows = [name for name, _ in summary_table(result, "run").rows]
+    assert "counts of the whole run" not in rows
+    arrivals = {"traffic.few.arrivals": {"poisson": {"load": 0.3}}, "traffic.few.flows": 200}
+    rows = [name for name, _ in summary_table(fy.run(scenario(), arrivals), "run").rows]
+    apart = rows.index("counts of the whole run")
+    assert rows.index("goodput") < apart < rows.index("drops, trims, marks")
 
 
 def test_a_summary_is_a_dict_that_is_copied_and_written_as_one(result):

@@ -15,7 +15,7 @@ from flowyard.errors import UserError
 from flowyard.forks import require_threads
 from flowyard.sweeps import advice, local, sharing
 from flowyard.sweeps.outcomes import Outcomes
-from flowyard.sweeps.plan import Axis, ModelPlan, Plan
+from flowyard.sweeps.plan import Axis, ModelPlan, Plan, ScenarioGivenError
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.tables import Sweep
 from flowyard.sweeps.task import Planned
@@ -110,7 +110,13 @@ def sweep(
     if dask is not None and (workers, threads) != (None, None):
         what = "workers" if threads is None else "threads"
         raise UserError(f"{what}: those of a Dask cluster are its own; give {what} or dask")
-    planned = plan if isinstance(plan, Planned) else Plan.read(plan)
+    try:
+        planned = plan if isinstance(plan, Planned) else Plan.read(plan)
+    except ScenarioGivenError:
+        axes = 'axes=[fy.Axis("seed", {"run.seed": [1, 2, 3]})]'
+        raise UserError(
+            f'{plan} is a scenario, not a sweep: fy.sweep(fy.Plan("{plan}", {axes}), DIR)'
+        ) from None
     tally = execute(
         planned,
         Path(directory),

@@ -55,6 +55,10 @@ MOST_RUNS = 1_000_000
 SHOWN = 3
 
 
+class ScenarioGivenError(UserError):
+    """A file that was to be a sweep is a scenario; the text names the commands."""
+
+
 @dataclass(frozen=True)
 class Axis:
     """Places at which runs differ.
@@ -213,7 +217,7 @@ class Plan:
             return _parse(document, path)
         except UserError as error:
             if "topology" in document and "axes" not in document:
-                raise UserError(
+                raise ScenarioGivenError(
                     f"{path} is a scenario, not a sweep: flowyard run {path}; a sweep is a file with a line "
                     f'scenario = "{path.name}" and an entry [[axes]] for each field that varies, or flowyard run '
                     f"{path} --compare FIELD=A,B,C for a few values"

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from flowyard.display import Displayed
 from flowyard.errors import UserError
-from flowyard.results import Result
+from flowyard.results import Result, open_run
 from flowyard.why import again
 from flowyard.why.losses import Loss, losses, times_out, transport_of
 from flowyard.why.packets import Packet, packets
@@ -86,13 +87,13 @@ class Answer(Displayed):
         return [packet for packet in self.packets if packet.dropped]
 
 
-def why(run: Result, flow: int, *, whose: bool = False) -> Answer:
+def why(run: Result | str | PathLike[str], flow: int, *, whose: bool = False) -> Answer:
     """Divides the completion time of a flow by cause.
 
     The scenario of the run is run again with the events of the flow; the digest proves that it is the same run.
 
     Args:
-        run: A complete run, or one that was opened.
+        run: A complete run, one that was opened, or its folder.
         flow: The flow's number in flows.parquet.
         whose: Whether to say for whose packets it waited at ports, however many events that takes: for a large run it
             is run once more. A run with few events always says so.
@@ -101,6 +102,8 @@ def why(run: Result, flow: int, *, whose: bool = False) -> Answer:
         UserError: There is no such flow, it is not complete, its run was made by another version or by members in
             Python, or several flows share its connection.
     """
+    if isinstance(run, str | PathLike):
+        run = open_run(run)
     again.require_it_can(run)
     row = row_of(run, flow)
     transport = transport_of(run.summary["scenario"], row["tag"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flowyard import text
 from flowyard.report import loads
 from flowyard.results import advised, controlled
-from flowyard.run_json import can_pause
+from flowyard.run_json import can_pause, has_window
 from flowyard.terminal import folding
 from flowyard.terminal.console import TextTable, show
 
@@ -93,6 +93,8 @@ def summary_table(result: "Result", title: str) -> TextTable:
         *loads.lines(result.summary),
         ("goodput", goodput(result)),
         *(_deadlines(result) if total["due"] else ()),
+        # Completion, loads and goodput are of the window.
+        *([("counts of the whole run", "")] if has_window(result.summary) else []),
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
         *_pauses(result),
         *([("credit drops", f"{counters['credit_drops']:,}")] if "credit_drops" in counters else []),
