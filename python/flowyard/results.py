@@ -121,19 +121,24 @@ class Result(Displayed):
         text = json.dumps(self.summary, indent=2, ensure_ascii=False)
         (directory / "run.json").write_text(text + "\n", encoding="utf-8")
 
-    def __getattr__(self, name: str) -> Any:
-        # Python and libraries ask for names that begin with "_"; an object that is not yet made has no summary.
-        if name.startswith("_") or "summary" not in self.__dict__:
-            raise AttributeError(name, name=name, obj=self)
-        if name == "report":
-            hint = "result.save(DIR), then flowyard report DIR, writes its page"
-        elif name in self.flows.columns:
-            hint = f"did you mean result.flows.to_polars()[{name!r}]?"
-        elif places := near(self.summary, name):
-            hint = f"did you mean {' or '.join(f'result.summary{place}' for place in places)}?"
-        else:
-            hint = "its tables are flows and links, and its numbers are in summary, by the keys of run.json"
-        raise AttributeError(f"a Result has no {name}; {hint}", name=name, obj=self)
+    # Type checkers refuse attributes that are none.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # Python and libraries ask for names that begin with "_"; an object that is not yet made has no summary.
+            if name.startswith("_") or "summary" not in self.__dict__:
+                raise AttributeError(name, name=name, obj=self)
+            if name == "report":
+                hint = "result.save(DIR), then flowyard report DIR, writes its page"
+            elif name in self.flows.columns:
+                hint = f"did you mean result.flows.to_polars()[{name!r}]?"
+            elif places := near(self.summary, name):
+                hint = f"did you mean {' or '.join(f'result.summary{place}' for place in places)}?"
+            else:
+                hint = (
+                    "its tables are flows and links, and its numbers are in summary, by the keys of run.json"
+                )
+            raise AttributeError(f"a Result has no {name}; {hint}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"<flowyard.Result: {self.status}, {len(self.flows)} flows, {len(self.links)} links>"
@@ -293,7 +298,8 @@ def run(
         PrototypeError: A member in Python raised an exception or made no sense; the text names its file and line.
         UserError: There is no such argument; the text names the field of the scenario.
     """
-    for name, value in others.items():
+    given: dict[str, object] = dict(others)
+    for name, value in given.items():
         field = name if "." in name else f"run.{name}"
         raise UserError(
             f'run has no argument {name}; fields are overrides by their path: {{"{field}": {value!r}}}'

@@ -50,6 +50,7 @@ def test_help_and_checking_import_little(small):
         "results",
         "table",
         "display",
+        "run_summary",
         "run_time",
         "memory",
     )

@@ -1,5 +1,7 @@
 """Curves of the papers' figures: bars no farther than values can be, and none of two replicas."""
 
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -10,7 +12,8 @@ def bars(rows, **options):
     """The lower and the upper end of each point's bar."""
     _, (axes,) = style.panels()
     style.curve(axes, rows, "x", "y", 0, **options)
-    segments = axes.containers[0].lines[2][0].get_segments()
+    drawn: Any = axes.containers[0]
+    segments = drawn.lines[2][0].get_segments()
     return [(float(low[1]), float(high[1])) for low, high in segments]
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from conftest import open_sweep
 from test_report import page, visible
 
 import flowyard as fy
@@ -72,7 +73,7 @@ def test_a_comparison_has_a_row_for_each(incast, capsys):
     words = ["run", str(incast), "--compare", "queue.lossless.xoff=20KB,1MB", "-o", "both"]
     assert main(words) == 0
     out = capsys.readouterr().out
-    means = fy.open("both").means
+    means = open_sweep(Path("both")).means
     assert means["pauses"][0] > means["pauses"][1] == 0
     assert line(out, "pauses").split() == [f"{means['pauses'][0]:.0f}", "0"]
     first = line(out, "time paused").split()

@@ -297,11 +297,12 @@ def test_a_table_names_the_way_to_a_table_of_a_library(result):
     mistake(lambda: result.flows.fct, "did you mean the column .to_polars()['fct_ps']?")
     mistake(lambda: result.flows.to_csv, ".to_pandas().to_csv")
     mistake(lambda: result.flows.nonsense, "by to_polars() or to_pandas(); columns are id, ")
-    mistake(lambda: result.fct_ps, "did you mean result.flows.to_polars()['fct_ps']?")
-    mistake(lambda: result.p99, """result.summary["completion"][-1]["fct_p99_ps"]""")
-    mistake(lambda: result.goodput, """result.summary["measured"]["goodput_bps"]""")
-    mistake(lambda: result.report, "flowyard report DIR")
-    mistake(lambda: result.nonsense, "its tables are flows and links")
+    loose: Any = result
+    mistake(lambda: loose.fct_ps, "did you mean result.flows.to_polars()['fct_ps']?")
+    mistake(lambda: loose.p99, """result.summary["completion"][-1]["fct_p99_ps"]""")
+    mistake(lambda: loose.goodput, """result.summary["measured"]["goodput_bps"]""")
+    mistake(lambda: loose.report, "flowyard report DIR")
+    mistake(lambda: loose.nonsense, "its tables are flows and links")
     with pytest.raises(KeyError) as missing:
         result.summary["fct_p99"]
     assert """did you mean summary["completion"][-1]["fct_p99_ps"]""" in str(missing.value)
@@ -343,8 +344,9 @@ def test_whole_numbers_are_signed_in_pandas(result):
 
 
 def test_options_of_the_command_line_name_the_field(small):
-    mistake(lambda: fy.run(small, seed=3), "run has no argument seed", '{"run.seed": 3}')
-    mistake(lambda: fy.run(small, threads=2), '{"run.threads": 2}')
+    wrong: Any = fy
+    mistake(lambda: wrong.run(small, seed=3), "run has no argument seed", '{"run.seed": 3}')
+    mistake(lambda: wrong.run(small, threads=2), '{"run.threads": 2}')
     assert fy.run(small, {"run.seed": 3}).summary["seed"] == 3
 
 

@@ -125,9 +125,9 @@ def _tiers(cabling: Cabling, hosts: Collection[Any] | str | None) -> dict[Any, s
     elif isinstance(hosts, str):
         raise UserError(f'hosts is {shown(hosts)}; must be "{LEAVES}" or a list of nodes')
     elif callable(hosts) or isinstance(hosts, dict):
-        kind = "a function" if callable(hosts) else "a dict"
+        given = "a function" if callable(hosts) else "a dict"
         raise UserError(
-            f'hosts is {kind}; must be "{LEAVES}" or a list of nodes, as [n for n in graph if ...]'
+            f'hosts is {given}; must be "{LEAVES}" or a list of nodes, as [n for n in graph if ...]'
         )
     elif hosts is not None:
         chosen = set(hosts)

@@ -4,7 +4,7 @@ Clients and connections are those of figures 5.14 to 5.16, whose other set-ups s
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -157,7 +157,7 @@ def _smaller_gain_of(
 def draw(tables: Tables) -> "Picture":
     """All schemes with 1 ms; of Normal Routing and MDNVR the lines with 200 ms beside them, in dashes."""
     picture = pictures.rows(tables["points"], [SHORT])
-    look = {"linestyle": "--", "markerfacecolor": "white"}
+    look: dict[str, Any] = {"linestyle": "--", "markerfacecolor": "white"}
     for axes, measure in zip(picture.axes, pictures.SHOWN, strict=True):
         for scheme in (NR, MDNVR):
             rows = tables["points"].filter(pl.col("scheme") == scheme, pattern=LONG).sort("buffer")

@@ -12,7 +12,7 @@ of the slots that the guard for one and the same error takes at 1, 10 and 100 Gb
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -160,7 +160,7 @@ def draw(tables: Tables) -> "Picture":
     for place, guard in enumerate(ERRORS_US):
         for load, line in zip(LOADS, (":", "-"), strict=True):
             own = points.filter(guard=guard, load=load).sort("error_us")
-            look = {"linestyle": line}
+            look: dict[str, Any] = {"linestyle": line}
             style.curve(network, own, "error_us", "network_us", place, f"{guard}, load {load:g}", **look)
             style.curve(fct, own, "error_us", "fct_ms", place, **look)
             beyond = own.filter("unstable")
