@@ -56,6 +56,15 @@ def test_a_file_that_is_nearly_one_names_the_way(name, text, said, here, capsys)
     assert said in refusal([name], capsys)
 
 
+def test_starts_in_minutes_are_not_left_out(here, capsys):
+    (here / "r.csv").write_text("start_min,src,dst,bytes\n0,0,1,1000\n5,1,2,1000\n")
+    said = refusal(["r.csv", "--topology", "single-switch"], capsys)
+    assert (
+        'has no column of starts, but "start_min"; units of starts are s, ms, us, ns, ps, as in start_us'
+        in said
+    )
+
+
 def test_dates_are_no_starts(here, capsys):
     (here / "n.csv").write_text("timestamp,src,dst,bytes\n2024-01-01T00:00:00Z,0,1,1000\n")
     said = refusal(["n.csv", "--topology", "single-switch"], capsys)

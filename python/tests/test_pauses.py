@@ -7,6 +7,7 @@ from conftest import open_sweep
 from test_report import page, visible
 
 import flowyard as fy
+from flowyard.analysis import worst_links
 from flowyard.cli import main
 from flowyard.report.run import labelled, tables
 
@@ -81,6 +82,14 @@ def test_a_comparison_has_a_row_for_each(incast, capsys):
     # Replicas have their means.
     assert main(["run", str(incast), "--replicas", "2", "-o", "two"]) == 0
     assert float(line(capsys.readouterr().out, "pauses").split()[0].replace(",", "")) > 0
+
+
+def test_the_longest_paused_links_are_the_worst_of_those_that_lost_nothing(incast):
+    links = fy.run(incast).links.to_polars()
+    worst = worst_links(links, 10).filter(drops=0, trims=0, marks=0)
+    paused = worst["paused_ps"].to_list()
+    assert paused == sorted(paused, reverse=True)
+    assert paused[0] == links.filter(drops=0, trims=0, marks=0)["paused_ps"].max() > 0
 
 
 def test_the_report_calls_them_pauses(incast):

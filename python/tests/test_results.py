@@ -15,6 +15,7 @@ import pytest
 import flowyard as fy
 from flowyard import results
 from flowyard.analysis import by_size, flow_goodput, jain, measured
+from flowyard.cli import main
 from flowyard.errors import UserError
 from flowyard.report.run.summary import summary_table
 from flowyard.run_data import Run
@@ -364,6 +365,15 @@ def test_modules_for_results_are_there_at_once(tmp_path, result):
     assert callable(fy.interchange.from_networkx)
     folder = result.save(tmp_path / "run")
     assert fy.why.why(folder, 0).fct_ps == fy.why.why(fy.open(folder), 0).fct_ps
+
+
+def test_samples_that_end_before_the_run_are_said_to(small, capsys):
+    set_ = ["--set", 'observe.samples={"every": "100ns", "rows_limit": 50}']
+    assert main(["run", str(small), "-o", str(small.parent / "there"), *set_]) == 0
+    said = capsys.readouterr().out.replace("\n", " ")
+    assert "observe.samples.rows_limit was reached: samples end at " in said
+    assert main(["run", str(small), "-o", str(small.parent / "whole"), "--set", "observe.samples.every=1us"]) == 0
+    assert "rows_limit" not in capsys.readouterr().out
 
 
 def test_counts_of_the_whole_run_stand_apart_from_results_of_a_window(result):

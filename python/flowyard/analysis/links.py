@@ -49,9 +49,10 @@ def spread_by_tier(links: Arrow, column: str, points: int = 60) -> pl.DataFrame:
 def worst_links(links: Arrow, count: int = 10) -> pl.DataFrame:
     """The links that were used, or lost packets to faults, worst first.
 
-    By packets lost to faults, dropped, trimmed, marked, then by the fullest queue.
+    By packets lost to faults, dropped, trimmed, marked, then by the time for which they were paused and the fullest
+    queue.
     """
     links = frame(links)
-    keys = ["lost", "drops", "trims", "marks", "queue_max_bytes", "utilisation"]
+    keys = ["lost", "drops", "trims", "marks", "paused_ps", "queue_max_bytes", "utilisation"]
     used = links.filter((pl.col("packets") > 0) | (pl.col("lost") > 0))
     return used.sort(*keys, "id", descending=[True] * len(keys) + [False]).head(count)

@@ -87,6 +87,11 @@ def show_one(arguments: argparse.Namespace) -> int:
             print("Contradictions of the paper with itself, or with what can be:\n")
             for name, says in paper.register.contradictions.items():
                 print(f"{name}\n  {says}\n")
+    if not own:
+        print(
+            "verdicts: docs/results/README.md has those at full scale, with the reasons of each that fails; "
+            f"flowyard paper run {arguments.id} judges at quick scale"
+        )
     if own:
         print(
             f"from {Path(arguments.id) / 'claims.toml'} alone; flowyard paper run also runs the Python files beside it"

@@ -52,10 +52,22 @@ def tell(result: "Result", folder: Path) -> None:
     lines = why_unfinished(result)
     if (reason := why_nothing(result)) and reason not in lines:
         print(f"no completion times: {reason}")
+    lines += cut_off(result)
     lines += [advised(advice) for advice in result.summary.get("advice") or ()]
     for line in lines:
         folding.say(line)
     print(f"results in {folder}")
+
+
+def cut_off(result: "Result") -> list[str]:
+    """Sentences on observations that end before the run does, because a limit was reached."""
+    limits = {"samples": "rows_limit", "events": "rows_limit", "capture": "packet_limit"}
+    return [
+        f"observe.{part}.{limit} was reached: {part} end at {loads.plain(text.duration(at))}, the run at "
+        f"{loads.plain(text.duration(result.summary['end_ps']))}"
+        for part, limit in limits.items()
+        if (at := ((result.summary.get("observed") or {}).get(part) or {}).get("cut_off_ps")) is not None
+    ]
 
 
 def legend(result: "Result") -> str:
