@@ -20,7 +20,7 @@ def ring() -> dict[str, Any]:
 
 
 def test_each_chunk_goes_round_and_each_host_sends_and_receives_once_a_step(ring):
-    flows = ring["ring"].flows.to_polars().with_columns(pl.col("tag").cast(pl.String))
+    flows = ring["result"].flows.to_polars().with_columns(pl.col("tag").cast(pl.String))
     ranks = ring["ranks"]
     assert flows.height == 2 * (ranks - 1) * ranks
     for (_, own), step in zip(
@@ -31,7 +31,7 @@ def test_each_chunk_goes_round_and_each_host_sends_and_receives_once_a_step(ring
 
 
 def test_the_ring_takes_as_long_as_its_chunks_one_after_the_other(ring):
-    flows = ring["ring"].flows.to_polars()
+    flows = ring["result"].flows.to_polars()
     steps = 2 * (ring["ranks"] - 1)
     alone = flows["ideal_fct_ps"][0]
     assert flows["fct_ps"].to_list() == [alone] * flows.height

@@ -157,6 +157,7 @@ def test_snippets_are_found() -> None:
     assert found.count("measuring.md") >= 6
     assert [parameters.id for parameters in PYTHON] == [
         "networks-and-traffic.md",
+        "networks-and-traffic.md",
         "results.md",
         "slotted.md",
         "sweeps.md",

@@ -372,7 +372,10 @@ def test_samples_that_end_before_the_run_are_said_to(small, capsys):
     assert main(["run", str(small), "-o", str(small.parent / "there"), *set_]) == 0
     said = capsys.readouterr().out.replace("\n", " ")
     assert "observe.samples.rows_limit was reached: samples end at " in said
-    assert main(["run", str(small), "-o", str(small.parent / "whole"), "--set", "observe.samples.every=1us"]) == 0
+    assert (
+        main(["run", str(small), "-o", str(small.parent / "whole"), "--set", "observe.samples.every=1us"])
+        == 0
+    )
     assert "rows_limit" not in capsys.readouterr().out
 
 

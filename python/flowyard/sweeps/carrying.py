@@ -69,7 +69,7 @@ def line(
 
 
 def too_few(means: pl.DataFrame, axes: Sequence[str]) -> list[str]:
-    """A line on points that carry much less than their load in the mean of replicas too few for an interval."""
+    """A line on points that carry much less than their load by the mean over replicas too few for an interval."""
     least = pl.min_horizontal("offered_load", "realised_load")
     short = means.filter(
         (pl.col("replicas") < FEWEST) & (pl.col("carried_load") < (1 - SHORTFALL) * least)
@@ -80,6 +80,6 @@ def too_few(means: pl.DataFrame, axes: Sequence[str]) -> list[str]:
     place = label_of({axis: worst[axis] for axis in axes}, 0, 1) if axes else ""
     found = f"{worst['carried_load']:.3f} of {worst['realised_load']:.3f}"
     return [
-        f"{counted(len(short), 'point')} may not carry the load: {place or 'it'} carries {found} in the mean over "
+        f"{counted(len(short), 'point')} may not carry the load: {place or 'it'} carries {found} by the mean over "
         f"{counted(worst['replicas'], 'replica')}, which are too few to tell; {FEWEST} or more tell"
     ]

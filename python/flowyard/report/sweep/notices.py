@@ -92,7 +92,7 @@ def _short(sweep: Sweep, means: pl.DataFrame) -> Iterator[Notice]:
 
 
 def _too_few(sweep: Sweep, means: pl.DataFrame) -> Iterator[Notice]:
-    """Points that carry much less than their load in the mean of replicas too few to tell."""
+    """Points that carry much less than their load by the mean over replicas too few to tell."""
     for line in carrying.too_few(means, list(sweep.axes)):
         yield Notice("note", "Too few replicas", f"{line[:1].upper()}{line[1:]}.")
 
