@@ -53,7 +53,7 @@ class Forecast(NamedTuple):
         disk_bytes: That they leave; None if nothing is known.
         speed: What was measured; None likewise.
         advice: What is probably not meant, of all points.
-        least: Points, of those that were looked at, of which the work is a lower bound, by their labels.
+        least: Why the work of a point is a lower bound, by its label, of those that were looked at.
     """
 
     folder: str
@@ -70,7 +70,7 @@ class Forecast(NamedTuple):
     disk_bytes: int | None
     speed: Speed | None
     advice: list[Advice]
-    least: list[str]
+    least: dict[str, str]
 
     def lines(self) -> list[str]:
         """For people."""
@@ -92,11 +92,16 @@ class Forecast(NamedTuple):
             )
         disk = "" if self.disk_bytes is None else f", about {room(self.disk_bytes)} of disk"
         said.append(f"about {room(self.memory_bytes)} of memory{disk}")
-        if self.least:
-            shown = "; ".join(self.least[:LEAST_SHOWN])
-            more = f"; and {len(self.least) - LEAST_SHOWN:,} more" if len(self.least) > LEAST_SHOWN else ""
-            said.append(f"at {shown}{more}: {run_time.WHY_LEAST}")
-        return said
+        return [*said, *self._lower_bounds()]
+
+    def _lower_bounds(self) -> list[str]:
+        """A line for each reason why the work of points is a lower bound, with these points."""
+        lines = []
+        for why in dict.fromkeys(self.least.values()):
+            points = [label for label, own in self.least.items() if own == why]
+            more = f"; and {len(points) - LEAST_SHOWN:,} more" if len(points) > LEAST_SHOWN else ""
+            lines.append(f"at {'; '.join(points[:LEAST_SHOWN])}{more}: {why}")
+        return lines
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -162,11 +167,11 @@ def of(
         disk_bytes=None if bytes_a_run is None else round(bytes_a_run * len(missing)),
         speed=speed,
         advice=advice.of(tasks, known),
-        least=[
-            label_of(task.values, 0, 1)
+        least={
+            label_of(task.values, 0, 1): outlook.why_least
             for task, outlook in zip(looked, outlooks, strict=True)
-            if outlook.is_least
-        ],
+            if outlook.why_least is not None
+        },
     )
 
 
