@@ -176,7 +176,7 @@ def test_a_lost_answer_is_noticed_by_the_next_or_by_a_timeout():
 
 
 def test_a_lost_answer_to_a_request_is_noticed_as_the_timer_repeats_the_request():
-    """The answer to a SYN is lost; the timer repeats the SYN at 100 ps, which is lost, and at 300, which is answered."""
+    """The answer to a SYN is lost; the timer repeats it at 100 ps, which is lost, and at 300, which is answered."""
     requests = [
         packet(None, made, data=False, arrives_ps=end) for made, end in ((0, 10), (100, None), (300, 310))
     ]
