@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowyard import text
-from flowyard.report import loads
+from flowyard.report import cut_off, loads
 from flowyard.results import advised, controlled
+from flowyard.run_json import has_window
 from flowyard.terminal import folding
 from flowyard.terminal.console import TextTable, show
 
@@ -28,6 +29,11 @@ FEW_FLOWS = f"no 95 % intervals: fewer than {FEWEST} flows are complete"
 NO_INTERVALS = (
     f"no 95 % intervals: flows start at fewer than {FEWEST} instants, or slow flows follow slow flows for long, as "
     "while queues grow or after a fault (docs/metrics.md, intervals within a run)"
+)
+# Behind the legend, where completion times of all flows have intervals.
+NO_SLOWDOWN = (
+    "; slowdown of all flows has none: slow flows follow slow flows for too long in this window "
+    "(docs/metrics.md, intervals within a run)"
 )
 UNKNOWN = "[-, -]"
 COMPLETION = (
@@ -51,6 +57,7 @@ def tell(result: "Result", folder: Path) -> None:
     lines = why_unfinished(result)
     if (reason := why_nothing(result)) and reason not in lines:
         print(f"no completion times: {reason}")
+    lines += [f"{part} cut off: {loads.plain(said)}" for part, said in cut_off.sentences(result.summary)]
     lines += [advised(advice) for advice in result.summary.get("advice") or ()]
     for line in lines:
         folding.say(line)
@@ -64,7 +71,9 @@ def legend(result: "Result") -> str:
     ]
     known = any(interval(row, name) != UNKNOWN for row in completion(result) for interval, name in kinds)
     if known:
-        return LEGEND
+        total = completion(result)[-1]
+        correlated = all(_slowdown_interval(total, name) == UNKNOWN for name in ("mean", *SHOWN))
+        return LEGEND + (NO_SLOWDOWN if correlated and total["slowdown_mean"] is not None else "")
     return FEW_FLOWS if (completion(result)[-1]["completed"] or 0) < FEWEST else NO_INTERVALS
 
 
@@ -92,6 +101,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
         *loads.lines(result.summary),
         ("goodput", goodput(result)),
         *(_deadlines(result) if total["due"] else ()),
+        *([("whole run:", "")] if has_window(result.summary) else ()),
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
         *([("credit drops", f"{counters['credit_drops']:,}")] if "credit_drops" in counters else []),
         *lost,
@@ -231,7 +241,7 @@ def _deadlines(result: "Result") -> list[tuple[str, str]]:
     missed = ", ".join(f"{row[name]:,}" for name in ("late", "abandoned", "unfinished"))
     late = " / ".join(_number(row[f"lateness_{p}_ps"], 1e6) for p in ("p50", "p99"))
     share = f"{text.percent(row['application_throughput'])}, {row['met']:,} of {row['flows']:,} flows"
-    lines = [("application throughput", share), ("late, abandoned, unfinished", missed)]
+    lines = [("deadlines met", share), ("late, abandoned, unfinished", missed)]
     if row["late"]:
         lines.append(("lateness p50/p99", f"{late} us"))
     if row["met"] < row["flows"]:
