@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from flowyard import _native
 
 
-# The largest int64.
-_MOST_SIGNED = 2**63 - 1
 # Of a file whose ends are whole.
 OVERWRITTEN = "what is in it was overwritten"
 
@@ -131,21 +129,21 @@ class Table(Displayed):
         return _needed("pyarrow", "to_arrow", "pyarrow").table(self)
 
     def to_pandas(self) -> Any:
-        """As a pandas.DataFrame, its integers signed (int64), so that differences may be negative.
-
-        Files have unsigned integers. A column with a value above 2^63 - 1 stays unsigned, and pandas makes floats of
-        one in which a value is missing.
+        """As a pandas.DataFrame; whole numbers are signed there, so that a difference may be negative.
 
         Raises:
             ImportError: There is no pandas, or no pyarrow, by which it reads.
         """
         frame = _needed("pandas", "to_pandas", "pandas pyarrow").DataFrame
         arrow = _needed("pyarrow", "to_pandas", "pandas pyarrow")
+        table = arrow.table(self)
+        fields = [
+            field.with_type(arrow.int64()) if str(field.type).startswith("uint") else field
+            for field in table.schema
+        ]
+        table = table.cast(arrow.schema(fields))
         # Before version 3 pandas did not read Arrow itself; since then it does so by pyarrow.
-        found = frame.from_arrow(self) if hasattr(frame, "from_arrow") else arrow.table(self).to_pandas()
-        unsigned = [name for name, kind in found.dtypes.items() if kind.kind == "u"]
-        fitting = [name for name in unsigned if found.empty or found[name].max() <= _MOST_SIGNED]
-        return found.astype(dict.fromkeys(fitting, "int64"))
+        return frame.from_arrow(table) if hasattr(frame, "from_arrow") else table.to_pandas()
 
     def __getattr__(self, name: str) -> Any:
         # Methods of libraries of tables; what begins with "_" is asked for by these libraries.

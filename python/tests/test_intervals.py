@@ -301,7 +301,7 @@ def test_many_flows_without_an_interval_have_another_reason_than_their_number():
 @pytest.mark.parametrize(("slowdown_low", "said"), [(1.5, False), (None, True)])
 def test_slowdown_without_intervals_beside_completion_times_with_them_has_its_reason(slowdown_low, said):
     names = ("mean", *summary.SHOWN)
-    row = {"completed": 1000, "slowdown_mean": 2.0}
+    row: dict[str, Any] = {"completed": 1000, "slowdown_mean": 2.0}
     for name in names:
         row |= {f"fct_{name}_low_ps": 10**6, f"fct_{name}_high_ps": 2 * 10**6}
         row |= {f"slowdown_{name}_low": slowdown_low, f"slowdown_{name}_high": None}

@@ -60,11 +60,11 @@ def test_counts_of_the_whole_run_stand_apart_from_the_window(here, capsys):
     """A run without a window has no such line."""
     assert cli.main(["run", "web-search-ndp", "-o", "there", "--set", "traffic.0.flows=200"]) == 0
     names = [re.split(" {2,}", line.strip())[0] for line in capsys.readouterr().out.splitlines()]
-    place = names.index("whole run:")
+    place = names.index("counts of the whole run")
     assert names.index("measured") < names.index("goodput") < place
     assert names[place + 1 : place + 4] == ["drops, trims, marks", "retransmissions, timeouts", "packet-hops"]
     assert cli.main(["run", "small.toml", "-o", "small"]) == 0
-    assert "whole run:" not in capsys.readouterr().out
+    assert "counts of the whole run" not in capsys.readouterr().out
 
 
 def test_json_of_a_run_is_what_its_end_gave(here, capsys):

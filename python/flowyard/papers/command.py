@@ -109,7 +109,7 @@ def _verdict(entry: Mapping[str, Any] | None, failure: Failure | None) -> str | 
         failure: That of the register, which has only claims that fail.
     """
     if entry is None:
-        return failure and f"  at full scale: {words.FAIL} (cause: {failure.cause}): {failure.says}"
+        return f"  at full scale: {words.FAIL} (cause: {failure.cause}): {failure.says}" if failure else None
     reason = f" (cause: {failure.cause}): {failure.says}" if failure else ""
     told = f"  at full scale: {words.marked(entry)}{reason}"
     if entry["verdict"] == words.NOT_REACHED:

@@ -101,7 +101,8 @@ def summary_table(result: "Result", title: str) -> TextTable:
         *loads.lines(result.summary),
         ("goodput", goodput(result)),
         *(_deadlines(result) if total["due"] else ()),
-        *([("whole run:", "")] if has_window(result.summary) else ()),
+        # Completion, loads and goodput are of the window.
+        *([("counts of the whole run", "")] if has_window(result.summary) else []),
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
         *([("credit drops", f"{counters['credit_drops']:,}")] if "credit_drops" in counters else []),
         *lost,
