@@ -118,14 +118,6 @@ class Run:
         return str(self.summary.get("limit") or "")
 
     @property
-    def cut_off_ps(self) -> dict[str, int]:
-        """For what was observed up to a limit only, samples or capture: the time from which on it is missing."""
-        parts = self.summary.get("observed", {}).items()
-        return {
-            name: part["cut_off_ps"] for name, part in parts if part and part.get("cut_off_ps") is not None
-        }
-
-    @property
     def has_samples(self) -> bool:
         """Whether there is at least one sample."""
         return self.samples is not None and not self.samples.head(1).collect().is_empty()

@@ -80,7 +80,11 @@ def trial(checked: Checked) -> Result:
 def speed_of(result: Result) -> Speed | None:
     """How fast a trial was; None if it did nothing in its time."""
     hops, seconds = result.summary["counters"]["packet_hops"], result.summary["counters"]["wall_s"]
-    source = f"its first {seconds:.1f} s here" if seconds >= 0.05 else "a short trial here"
+    threads = ((result.summary.get("partition") or {}).get("parts") or {}).get("threads", 1)
+    here = f"here on {threads} thread{'s' * (threads != 1)}"
+    source = f"its first {seconds:.1f} s {here}" if seconds >= 0.05 else f"a short trial {here}"
+    # A trial that was given up saw no more than the beginning.
+    source += ", from an empty network on; long queues slow a run down" * (result.status == "interrupted")
     return Speed(hops, seconds, source) if hops and seconds > 0 else None
 
 

@@ -12,7 +12,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -131,17 +131,19 @@ class Table(Displayed):
     def to_pandas(self) -> Any:
         """As a pandas.DataFrame; whole numbers are signed there, so that a difference may be negative.
 
+        A column with a value of 2^63 or more stays unsigned.
+
         Raises:
             ImportError: There is no pandas, or no pyarrow, by which it reads.
         """
         frame = _needed("pandas", "to_pandas", "pandas pyarrow").DataFrame
         arrow = _needed("pyarrow", "to_pandas", "pandas pyarrow")
         table = arrow.table(self)
-        fields = [
-            field.with_type(arrow.int64()) if str(field.type).startswith("uint") else field
-            for field in table.schema
-        ]
-        table = table.cast(arrow.schema(fields))
+        for place, name in enumerate(table.column_names):
+            column = table.column(name)
+            if str(column.type).startswith("uint"):
+                with suppress(arrow.ArrowInvalid):
+                    table = table.set_column(place, name, column.cast(arrow.int64()))
         # Before version 3 pandas did not read Arrow itself; since then it does so by pyarrow.
         return frame.from_arrow(table) if hasattr(frame, "from_arrow") else table.to_pandas()
 

@@ -22,6 +22,7 @@ from flowyard.report.run import fairness
 from flowyard.report.sweep import page, side_by_side
 from flowyard.sweeps.comparison import comparison
 from flowyard.sweeps.outcomes import Outcomes
+from flowyard.sweeps.plan import free_name
 from flowyard.terminal import console
 
 SCENARIO = {
@@ -473,7 +474,7 @@ class TestFairness:
         assert found["payload"] == ["1,436 B", "1,460 B", "1,000 B"]
         assert found["header"] == ["64B", "40B", "62B"]
         assert found["buffer"] == ["8 full-packets", "200 packets", "derived"]
-        assert found["minimum RTO"][1:] == ["5ms", "67108864ns"]
+        assert found["minimum RTO"][1:] == ["5ms", "67.1\u00a0ms"]
         assert found["paths"] == ["per-packet", "per-flow", "per-flow"]
         assert found["acknowledgements"][1].startswith("every 2 packets, or after 500us")
         assert found["handshake"][1] == "one round trip before data"
@@ -493,3 +494,19 @@ def test_the_page_on_it_is_followed(tmp_path):
     pages.follow(own, tmp_path, pages.environment(tmp_path / "bin"))
     kinds = [word for block in pages.blocks(own) for word in block.words]
     assert (kinds.count("run"), kinds.count("output")) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("field", "column"),
+    [
+        ("traffic.all.arrivals.poisson.load", "load"),
+        ("transport", "protocol"),
+        ("traffic.all.flows", "flow_count"),
+        ("queue.drop-tail.limit.packets", "limit.packets"),
+        ("packets", "swept_packets"),
+    ],
+)
+def test_an_axis_has_the_name_of_its_field_by_more_of_its_path_where_tables_have_a_column_of_that_name(
+    field, column
+):
+    assert free_name(field) == column

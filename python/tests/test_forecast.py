@@ -160,7 +160,8 @@ def test_the_speed_of_a_trial_is_that_of_the_simulation(monkeypatch):
                 except KeyboardInterrupt:
                     break
             now[0] += 60
-            return fy.Result(no_table, no_table, {"counters": {"packet_hops": 3001, "wall_s": 150.75}})
+            counters = {"packet_hops": 3001, "wall_s": 150.75}
+            return fy.Result(no_table, no_table, {"counters": counters, "status": "interrupted"})
 
     slow: Any = Slow()
     found = run_time.speed_of(run_time.trial(slow))
@@ -177,6 +178,25 @@ def test_an_end_before_that_of_the_window_is_named():
     )
     needs, _, _, _, window = Checked("web-search-ndp").outlook()
     assert "arrivals continue until the last of them" in run_time.measuring(window, needs["end_ps"])
+
+
+def test_a_speed_says_on_how_many_threads_and_of_which_time_it_is():
+    """A trial that was given up saw the beginning of its run alone, which has short queues."""
+    no_table: Any = None
+
+    def source(status, **more):
+        counters = {"packet_hops": 10**6, "wall_s": 0.4}
+        found = run_time.speed_of(
+            fy.Result(no_table, no_table, {"counters": counters, "status": status} | more)
+        )
+        assert found
+        return found.source
+
+    began = "from an empty network on; long queues slow a run down"
+    assert source("interrupted") == f"its first 0.4 s here on 1 thread, {began}"
+    parts = {"parts": {"threads": 4}}
+    assert source("interrupted", partition=parts) == f"its first 0.4 s here on 4 threads, {began}"
+    assert source("complete", partition={"whole": "one switch"}) == "its first 0.4 s here on 1 thread"
 
 
 def test_a_time_that_is_not_known_has_its_reason():

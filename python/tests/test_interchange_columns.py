@@ -131,6 +131,22 @@ def test_flows_without_a_column_of_sizes_are_no_cables(read, name):
     assert columns.kind_of(["time", "src", "dst", "rate", "owner"]) == columns.CABLES
 
 
+@pytest.mark.parametrize("name", ["start_min", "start_hours", "time_ticks", "Arrival (min)"])
+def test_starts_in_an_unknown_unit_are_refused(read, name):
+    """Without them all flows would start at 0 s."""
+    table = {"flows.csv": f"{name},src,dst,bytes\n1,0,1,1000\n"}
+    units = "units of starts are s, ms, us, ns, ps, as in start_us; name the columns"
+    with pytest.raises(UserError, match=re.escape(f'line 1: has no column of starts, but "{name}"; {units}')):
+        read(table, topology="single-switch")
+    named = read(table, topology="single-switch", columns="ignored,src,dst,size")
+    assert "there is no column of starts: all flows start at 0 s" in named.notes
+
+
+def test_columns_beside_a_start_are_not_starts(read):
+    table = {"flows.csv": "start_us,time_zone,src,dst,bytes\n1,0,0,1,1000\n"}
+    assert "starts read as us" in read(table, topology="single-switch").notes
+
+
 @pytest.mark.parametrize("name", ["h1", "10.0.0.1", "fd00::1", "3com"])
 def test_names_and_addresses_need_their_network(read, name):
     with pytest.raises(

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -295,6 +296,17 @@ def test_many_flows_without_an_interval_have_another_reason_than_their_number():
         "no 95 % intervals: flows start at fewer than 40 instants, or slow flows follow slow flows for long"
     )
     assert legend(result).startswith(said)
+
+
+@pytest.mark.parametrize(("slowdown_low", "said"), [(1.5, False), (None, True)])
+def test_slowdown_without_intervals_beside_completion_times_with_them_has_its_reason(slowdown_low, said):
+    names = ("mean", *summary.SHOWN)
+    row: dict[str, Any] = {"completed": 1000, "slowdown_mean": 2.0}
+    for name in names:
+        row |= {f"fct_{name}_low_ps": 10**6, f"fct_{name}_high_ps": 2 * 10**6}
+        row |= {f"slowdown_{name}_low": slowdown_low, f"slowdown_{name}_high": None}
+    none: Any = None
+    assert ("slowdown of all flows has none:" in legend(fy.Result(none, none, {"completion": [row]}))) is said
 
 
 def test_a_group_without_any_has_no_line_of_them():

@@ -68,6 +68,27 @@ def test_tables_go_to_other_libraries(result):
     assert as_arrow.schema.field("fct_ps").metadata[b"unit"] == b"ps"
 
 
+def test_integers_of_pandas_are_signed():
+    pytest.importorskip("pandas")
+    pa = pytest.importorskip("pyarrow")
+    columns = {
+        "few": pa.array([1, 2], pa.uint64()),
+        "host": pa.array([0, 7], pa.uint32()),
+        "most": pa.array([2**63 - 1, 0], pa.uint64()),
+        "missing": pa.array([3, None], pa.uint64()),
+        "share": pa.array([0.5, 1.0]),
+    }
+    as_pandas = table.Table(pa.table(columns)).to_pandas()
+    kinds = {name: str(kind) for name, kind in as_pandas.dtypes.items()}
+    assert kinds == {
+        "few": "int64", "host": "int64", "most": "int64", "missing": "float64", "share": "float64",
+    }  # fmt: skip
+    assert list(as_pandas["few"] - as_pandas["host"]) == [1, -5]
+    assert as_pandas["most"][0] == 2**63 - 1
+    empty = table.Table(pa.table({"few": pa.array([], pa.uint64())})).to_pandas()
+    assert str(empty.dtypes["few"]) == "int64"
+
+
 @pytest.mark.parametrize(
     ("method", "absent", "wanted"),
     [

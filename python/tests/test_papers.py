@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from conftest import PATIENCE_S
 
-from flowyard import _native
+from flowyard import _native, cli
 from flowyard.errors import UserError
 from flowyard.papers import catalogue, register, running, verdicts, words
 from flowyard.papers.figure import Figure, Scale
@@ -562,9 +562,23 @@ def test_list_and_show(flowyard):
     shown = flowyard("paper", "show", "SYN-F6b.c").stdout
     assert "SYN-X3" in shown
     assert "SYN-F6b.b" not in shown
+    # The published verdict with the register's cause and reason; docs/results has the values.
+    assert "  at full scale: FAIL, predicted (cause: paper): FBW packets fill a slot less well" in shown
+    assert "    measured bimodal - FBW: smallest -95.5 %" in shown
     one = json.loads(flowyard("paper", "show", "NDP-T1.a", "--json").stdout)
     assert [claim["id"] for claim in one] == ["NDP-T1.a"]
     assert flowyard("paper", "show", "nothing").returncode == 2
+
+
+def test_without_the_published_results_a_claim_that_fails_is_shown_to_fail(monkeypatch, capsys):
+    """The register of a wheel has why claims fail; verdicts on the others are in a checkout."""
+    monkeypatch.setattr("flowyard.papers.published.entries", dict)
+    assert cli.main(["paper", "show", "DAQ-F3.b"]) == 0
+    said = capsys.readouterr().out
+    assert "  at full scale: FAIL (cause: unstated): The paper does not state Q" in said
+    assert "docs/results/README.md of a checkout" in said
+    assert cli.main(["paper", "show", "DAQ-F3.a"]) == 0
+    assert "at full scale:" not in capsys.readouterr().out
 
 
 def test_a_contradiction_that_verdicts_cite_is_shown(flowyard):

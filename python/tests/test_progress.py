@@ -74,6 +74,63 @@ def test_a_forecast_that_was_too_low_ends_no_run():
     assert pace((2, late), (4, late)).left is None
 
 
+def tail(done, **changes):
+    """A run beyond its forecasts, with so many of 1,000 flows done."""
+    return state(flows=1000, flows_done=done, foreseen_packet_hops=3_000_000, foreseen_end_ps=10**9) | changes
+
+
+def test_the_last_few_flows_are_counted_instead_of_timed():
+    """Each second has a note; 990 flows in 10 s would leave 0.1 s for the last ten, which take as long as they do."""
+    notes = [(second, tail(99 * second)) for second in range(1, 11)]
+    found = pace(*notes)
+    assert (found.left, found.awaited) == (None, 10)
+    line = describe(tail(990), 10, found.left, found.awaited)
+    assert line.startswith("waiting for the last 10 flows, 5.000 ms simulated, 990 of 1,000 flows")
+    assert describe(tail(999), 10, None, 1).startswith("waiting for the last 1 flow, ")
+    # A run ends at run.until, whatever is left of its flows: half of its time took 10 s.
+    found = pace(
+        *[(second, tail(990, now_ps=second * 10**9, until_ps=2 * 10**10)) for second in range(1, 11)]
+    )
+    assert (found.left, found.awaited) == (10, 0)
+    # Within the forecast, which a run of few flows has, too, time is left.
+    found = pace((2, state(flows=4, flows_done=0, foreseen_packet_hops=8_000_000)))
+    assert (found.left, found.awaited) == (2, 0)
+
+
+def test_beyond_its_forecasts_a_run_lasts_as_long_as_its_last_ends():
+    """Of 1,000 flows 800 ended in the first second, and 100 in the next nine: the last 100 take nine, not 6."""
+    found = pace((0.9, tail(700)), (1, tail(800)), (4, tail(830)), (10, tail(900)))
+    assert found.left == 9
+    # Half of the flows or more are left: their number says how long.
+    assert pace((2, tail(400))).left == pytest.approx(3)
+
+
+def test_less_than_a_second_is_left_for_a_second_at_most():
+    """Of 10 M packet-hops 9.99 M are done, and 1,000 a second: the estimate of 2 ms is one no longer after a second."""
+    at = [(10 + second, state(packet_hops=9_990_000 + 1000 * second)) for second in range(4)]
+    at = [(second, progress | {"foreseen_packet_hops": 10_000_000}) for second, progress in at]
+    assert pace(at[0]).left == pytest.approx(0.01, abs=0.001)
+    assert pace(*at[:2]).left == pytest.approx(0.01, abs=0.001)
+    found = pace(*at[:3])
+    assert (found.left, found.awaited) == (None, 75)
+
+
+def test_the_last_flows_of_a_run_do_not_hide_the_end_of_many_runs(clock):
+    """Of four runs 1.99 took 10 s, so that 2.01 take 10.1; then 2.99 took 15."""
+    stream = io.StringIO()
+    with Overall("load", 4, stream) as overall:
+        clock[0] = 5.0
+        finish(overall, 1)
+        for _ in range(2):
+            with overall.run() as advance:
+                clock[0] += 5.0
+                advance(tail(990))
+    assert stream.getvalue().splitlines()[1:] == [
+        "load: 1 of 4 runs, 10 s left",
+        "load: 2 of 4 runs, 5 s left",
+    ]
+
+
 def test_a_run_that_becomes_slower_has_the_speed_of_its_second_half():
     def at(hops):
         return state(packet_hops=hops, foreseen_packet_hops=10_000_000)

@@ -104,6 +104,18 @@ def test_completion_does_not_scroll_at_800_px(report, tmp_path):
         browser.wait(f"new Set({tops}).size === 1")
 
 
+@pytest.mark.parametrize("width", [800, 1200, 1400])
+def test_completion_with_long_intervals_does_not_scroll(report, tmp_path, width):
+    """Means over few replicas have wide intervals: the tables then stand below each other, and no column is cut."""
+    with Browser(tmp_path / "profile", width) as browser:
+        browser.open(report)
+        browser.ask(
+            "document.querySelectorAll('#completion td small').forEach(e => e.textContent = '[1,234, 5,678]')"
+        )
+        wider = "[...document.querySelectorAll('#completion .scroll')].map(each => each.scrollWidth - each.clientWidth)"
+        assert browser.ask(wider) == [0, 0]
+
+
 def test_intervals_stay_on_one_line(narrow, wide):
     """A second line would make the rows of one table uneven, and unlike those of the table beside it."""
     for browser in (narrow, wide):

@@ -108,7 +108,7 @@ def test_the_table_says_what_the_flows_say(two):
 def test_the_page_has_a_section(two):
     html = page(two)
     words = section(html)
-    assert "application throughput" in words
+    assert "deadlines met" in words
     assert "all flows" in words
     cells = tables.deadlines(labelled.read(two))[0].rows[0].cells
     assert " ".join(cell.text.replace("\N{NO-BREAK SPACE}", " ") for cell in cells) in words
@@ -118,8 +118,8 @@ def test_the_page_has_a_section(two):
     heads = re.search(r'(?s)<section id="deadlines">.*?</thead>', html)[0]
     assert all("<dfn" in head for head in re.findall(r"<th .*?</th>", heads))
     # The card, and a single run.
-    assert "application throughput" in section(page(two[:1]))
-    assert "application throughput" in visible(html[: html.index('<section id="what">')])
+    assert "deadlines met" in section(page(two[:1]))
+    assert "deadlines met" in visible(html[: html.index('<section id="what">')])
 
 
 def test_the_curve_at_one_is_the_application_throughput(two):
@@ -136,7 +136,7 @@ def test_runs_without_deadlines_show_nothing_and_say_why(tmp_path, two):
     assert section(html) is None
     assert "#deadlines" not in html
     assert "against-deadline" not in html
-    assert "application throughput" not in visible(html)
+    assert "deadlines met" not in visible(html)
     assert "inversions" not in visible(html)
     assert "Deadlines No traffic entry sets one" in section(html, "absent")
     # Beside one that has them it has no row, and its name under the chart.
@@ -202,12 +202,12 @@ def test_the_command_line_says_how_deadlines_were_met(two, flowyard, tmp_path):
     lines = lines_of(result)
     row = analysis.timeliness(result.flows).row(0, named=True)
     found = analysis.inversions(result.flows)
-    assert lines["application throughput"].endswith(f", {row['met']} of {row['flows']} flows")
+    assert lines["deadlines met"].endswith(f", {row['met']} of {row['flows']} flows")
     assert lines["late, abandoned, unfinished"] == f"{row['late']}, 0, 0"
     assert lines["deadline inversions"] == f"{found.flows} flows, {found.pairs} pairs"
     assert lines["lateness p50/p99"].endswith(" us")
     both = comparison_table({"whole": result, "cut": fy.open_run(two[1])}, "both")
-    assert both.header[-1] == "application throughput"
+    assert both.header[-1] == "deadlines met"
     # Below it are the intervals of its other columns.
     assert both.rows[-2][-1] == f"{analysis.application_throughput(fy.open_run(two[1]).flows):.1%}"
 
@@ -216,11 +216,11 @@ def test_the_command_line_says_how_deadlines_were_met(two, flowyard, tmp_path):
     printed = flowyard("run", "plain.json", "-o", "out").stdout
     assert "flows completed" in printed
     assert not re.search("throughput|abandoned|lateness|inversion", printed)
-    assert "application throughput" not in comparison_table({"plain": fy.run(plain)}, "plain").header
+    assert "deadlines met" not in comparison_table({"plain": fy.run(plain)}, "plain").header
     # None was missed: no lateness and no inversion to tell.
     easy = fy.run(plain, {"traffic.rest.deadline": "1s"})
     lines = lines_of(easy)
-    assert lines["application throughput"] == "100%, 60 of 60 flows"
+    assert lines["deadlines met"] == "100%, 60 of 60 flows"
     assert not {"lateness p50/p99", "deadline inversions"} & lines.keys()
 
 
@@ -243,7 +243,7 @@ def test_sweeps_have_application_throughput_and_lateness(tmp_path):
     assert shown == {charts.rounded(mean) for mean in done.means["application_throughput"]}
     assert "lateness-p99-ps" in specs
     head = section(html, "Points")
-    assert "replicas offered load carried load application throughput slowdown p99" in head
+    assert "replicas offered load carried load deadlines met slowdown p99" in head
 
 
 def test_sweeps_in_which_nothing_was_late_or_due_say_no_more(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from test_report import page, visible, write_run
 
 import flowyard as fy
-from flowyard.report import reasons
+from flowyard.report import cut_off, reasons
 from flowyard.report.charts import heat, histograms, series, timeline
 from flowyard.report.run import labelled, tables
 
@@ -315,7 +315,7 @@ def test_an_observed_run_of_the_engine_is_shown(tmp_path):
     }
     folder = fy.run(scenario).save(tmp_path / "observed")
     run = labelled.read([folder])[0]
-    assert "samples" in run.cut_off_ps
+    assert "samples" in cut_off.times_ps(run.summary)
     assert series.links([run]).sampled == 8
     assert series.flows([run]).sampled == 4
     words = visible(page([folder]))

@@ -47,6 +47,26 @@ def test_a_run_is_told_in_the_words_of_its_end(here, capsys, options, code):
     assert capsys.readouterr() == (at_its_end, "")
 
 
+def test_samples_that_reach_their_limit_are_said_to_be_cut_off(here, capsys):
+    samples = 'observe.samples={"every":"100ns","rows_limit":50}'
+    assert cli.main(["run", "small.toml", "-o", "there", "--set", samples]) == 0
+    for said in (capsys.readouterr().out, cli.main(["show", "there"]) or capsys.readouterr().out):
+        assert "samples cut off: observe.samples.rows_limit was reached: from " in said
+    assert cli.main(["run", "small.toml", "-o", "whole", "--set", 'observe.samples={"every":"100ns"}']) == 0
+    assert "cut off" not in capsys.readouterr().out
+
+
+def test_counts_of_the_whole_run_stand_apart_from_the_window(here, capsys):
+    """A run without a window has no such line."""
+    assert cli.main(["run", "web-search-ndp", "-o", "there", "--set", "traffic.0.flows=200"]) == 0
+    names = [re.split(" {2,}", line.strip())[0] for line in capsys.readouterr().out.splitlines()]
+    place = names.index("counts of the whole run")
+    assert names.index("measured") < names.index("goodput") < place
+    assert names[place + 1 : place + 4] == ["drops, trims, marks", "retransmissions, timeouts", "packet-hops"]
+    assert cli.main(["run", "small.toml", "-o", "small"]) == 0
+    assert "counts of the whole run" not in capsys.readouterr().out
+
+
 def test_json_of_a_run_is_what_its_end_gave(here, capsys):
     assert cli.main(["run", "small.toml", "-o", "there", "--json"]) == 0
     at_its_end = capsys.readouterr().out
@@ -167,7 +187,7 @@ def points_of(here, capsys, **changes):
 
 def test_points_of_flows_with_deadlines_begin_with_what_they_met(here, capsys):
     _, head, points = points_of(here, capsys, set={"traffic.few.deadline": "1ms"})
-    assert head[:4] == ["size", "runs", "application throughput", "completed"]
+    assert head[:4] == ["size", "runs", "deadlines met", "completed"]
     assert [point[2] for point in points] == ["100%", "100%"]
 
 

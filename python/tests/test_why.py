@@ -170,9 +170,22 @@ def test_a_lost_answer_is_noticed_by_the_next_or_by_a_timeout():
     by_timer = [*sent, packet(1, 100, arrives_ps=110, repeats=True), answer_at(110, 120)]
     assert [loss.noticed for loss in losses(by_next, [], "tcp")] == ["the next answer"]
     assert [(loss.noticed, loss.took_ps) for loss in losses(by_timer, [(100, "sender")], "tcp")] == [
-        ("timeout", 100)
+        ("timeout", 90)
     ]
     assert [loss.noticed for loss in losses(sent, [], "tcp")] == ["not repeated"]
+
+
+def test_a_lost_answer_to_a_request_is_noticed_as_the_timer_repeats_the_request():
+    """The answer to a SYN is lost; the timer repeats it at 100 ps, which is lost, and at 300, which is answered."""
+    requests = [
+        packet(None, made, data=False, arrives_ps=end) for made, end in ((0, 10), (100, None), (300, 310))
+    ]
+    sent = [requests[0], answer_at(10), *requests[1:], answer_at(310, 320), packet(1, 320, arrives_ps=330)]
+    found = losses(sent, [(100, "sender"), (300, "sender")], "tcp")
+    assert [(loss.packet.forward, loss.noticed, loss.took_ps) for loss in found] == [
+        (False, "timeout", 90),
+        (True, "timeout", 200),
+    ]
 
 
 def test_packets_repeated_after_a_timeout_are_noticed_by_it():

@@ -4,7 +4,10 @@ import pytest
 
 import flowyard as fy
 from flowyard import report, results
+from flowyard.report.charts.slow import colours
 from flowyard.report.run.slow import LINKS, Explained, section
+from flowyard.why import slow as slow_module
+from flowyard.why import why
 from flowyard.why.slow import MIDDLE, SLOWEST, Slow, difference, size_group, slow_flows
 
 
@@ -64,6 +67,56 @@ def test_sets_and_sums(both):
     # Waits at the ports that were read are divided whole.
     waited = sum(time for _, _, time in slow.waits[: slow.read])
     assert sum(slow.whose.values()) == waited > 0
+
+
+@pytest.fixture(scope="module")
+def lossless():
+    """An incast over a lossless network, in which ports of the spine stand still for most of the time."""
+    return fy.run(
+        {
+            "topology": {
+                "leaf-spine": {"leaves": 2, "spines": 2, "hosts": 8, "rate": "100Gbps", "delay": "1us"}
+            },
+            "transport": "roce",
+            "queue": {"lossless": {"xoff": "20KB"}},
+            "traffic": [
+                {
+                    "name": "incast",
+                    "arrivals": "at-once",
+                    "matrix": {"incast": {"senders": 14, "receiver": "host 0"}},
+                    "sizes": {"fixed": "200KB"},
+                }
+            ],
+        }
+    )
+
+
+def test_the_parts_are_those_of_each_flow_by_itself(lossless):
+    """Pauses and own packets are divided from the queue, as `flowyard why` divides them, in sums and in the chart."""
+    slow = slow_flows(lossless)
+    assert slow is not None
+    assert slow.undivided == 0
+    for flow, answer in slow.by_flow.items():
+        assert answer.totals == why(lossless, flow).totals
+    (slowest,) = slow.slowest
+    assert slowest.totals["pauses"] > slowest.fct_ps / 4
+    assert {"pauses", "queue of its own packets"} <= colours([("a", slow)]).keys()
+
+
+def test_pauses_are_divided_where_packets_are_too_many_to_read(lossless, monkeypatch):
+    """Without the packets of any port, a pause may hold the rest of the packet that was on the wire at its start."""
+    whole = slow_flows(lossless)
+    monkeypatch.setattr(slow_module, "LINK_ROWS", 1)
+    coarse = slow_flows(lossless)
+    assert whole is not None
+    assert coarse is not None
+    assert (coarse.read, coarse.whose) == (0, {})
+    assert coarse.undivided > 0
+    for flow, answer in whole.by_flow.items():
+        parts, other = answer.totals, coarse.by_flow[flow].totals
+        assert other.get("pauses", 0) == pytest.approx(parts.get("pauses", 0), rel=0.05)
+        waited = ("queue", "queue of its own packets", "pauses")
+        assert sum(other.get(name, 0) for name in waited) == sum(parts.get(name, 0) for name in waited)
 
 
 def test_differences_add_up(both):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
-from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, decimal, plain, quantity, unit_power
+from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, decimal, plain, quantity, unit_power
 
 FLOWS, CABLES = "flows", "cables"
 
@@ -116,6 +116,35 @@ def sizes_unread(words: Sequence[str]) -> list[str]:
     if found or "start" not in roles or cable:
         return found
     return [column.name for column in columns if not column.role]
+
+
+def starts_unread(words: Sequence[str]) -> list[str]:
+    """Columns that begin as the name of one of starts does, where no start is known: their unit is none of a time."""
+    if any(column.role == "start" for column in named(words, FLOWS)):
+        return []
+    begins = tuple(f"{name}_" for name in NAMES[FLOWS]["start"] if len(name) > 1)
+    return [word for word in words if _plain_name(word).startswith(begins)]
+
+
+def require_units(source: Source, words: Sequence[str], line: int) -> None:
+    """Raises a UserError if a table of flows has its sizes or its starts in a unit that is not known.
+
+    Args:
+        source: The file.
+        words: Its names of columns.
+        line: The line of these.
+    """
+    lacking = (
+        ("sizes", sizes_unread(words), (*SIZE_UNITS, *BINARY_UNITS), "size_kb"),
+        ("starts", starts_unread(words), tuple(TIME_UNITS), "start_us"),
+    )
+    for what, unread, units, such_as in lacking:
+        if unread:
+            raise source.wrong(
+                line,
+                f"has no column of {what}, but {' and '.join(map(shown, unread))}; units of {what} are "
+                f"{', '.join(units)}, as in {such_as}; name the columns with --columns, in their order",
+            )
 
 
 def example(count: int) -> str:

@@ -415,14 +415,7 @@ class _Import:
             asked = columns.named(orders.of_format(name).split(","), columns.FLOWS)
             self.notes.append(f"columns read as {' '.join(column.name for column in asked)}")
         elif asked is None and head:
-            if unread := columns.sizes_unread(head.words):
-                what = f"has no column of sizes, but {' and '.join(map(shown, unread))}"
-                units = ", ".join([*columns.SIZE_UNITS, *columns.BINARY_UNITS])
-                raise source.wrong(
-                    head.line,
-                    f"{what}; units of sizes are {units}, as in size_kb; name the columns with --columns, in their "
-                    "order",
-                )
+            columns.require_units(source, head.words, head.line)
             asked = columns.unique(columns.named(head.words, columns.FLOWS), source.name)
         elif asked is None:
             raise source.wrong(0, f"has no line that names its columns; {orders.hint(source)}")

@@ -3,13 +3,15 @@
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from flowyard.errors import UserError
-from flowyard.papers import catalogue, running, verdict_table, verdicts
+from flowyard.papers import catalogue, published, running, verdict_table, verdicts, words
 from flowyard.papers.figure import Scale
+from flowyard.papers.register import Failure
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.exits import COMPLETE, FAILED, INTERRUPTED
 
@@ -69,6 +71,7 @@ def show_one(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps([asdict(claim) for claim in claims], indent=2, ensure_ascii=False))
         return code
+    known = {} if own else published.entries()
     for paper in selection.papers:
         print(f"{paper.register.title}\n{paper.register.source}\n")
         for claim in claims:
@@ -82,21 +85,36 @@ def show_one(arguments: argparse.Namespace) -> int:
             if not own:
                 figure = paper.figure_of(claim.id)
                 print(f"  {f'figure {figure.id}: {figure.title}' if figure else verdicts.NOBODY}")
+            if verdict := _verdict(known.get(claim.id), paper.register.failures.get(claim.id)):
+                print(verdict)
             print()
         if paper.register.contradictions and len(claims) == len(paper.register.claims):
             print("Contradictions of the paper with itself, or with what can be:\n")
             for name, says in paper.register.contradictions.items():
                 print(f"{name}\n  {says}\n")
-    if not own:
-        print(
-            "verdicts: docs/results/README.md has those at full scale, with the reasons of each that fails; "
-            f"flowyard paper run {arguments.id} judges at quick scale"
-        )
+    if not own and not known:
+        print("verdicts at full scale and their reasons: docs/results/README.md of a checkout of the sources")
     if own:
         print(
             f"from {Path(arguments.id) / 'claims.toml'} alone; flowyard paper run also runs the Python files beside it"
         )
     return code
+
+
+def _verdict(entry: Mapping[str, Any] | None, failure: Failure | None) -> str | None:
+    """The verdict on a claim at full scale with its values, and why it fails.
+
+    Args:
+        entry: That of the published results; None where these are not at hand.
+        failure: That of the register, which has only claims that fail.
+    """
+    if entry is None:
+        return f"  at full scale: {words.FAIL} (cause: {failure.cause}): {failure.says}" if failure else None
+    reason = f" (cause: {failure.cause}): {failure.says}" if failure else ""
+    told = f"  at full scale: {words.marked(entry)}{reason}"
+    if entry["verdict"] == words.NOT_REACHED:
+        return told
+    return f"{told}\n    measured {words.shown(entry, 'measured')}; expected {words.shown(entry, 'expected')}"
 
 
 def _show_contradiction(arguments: argparse.Namespace) -> bool:

@@ -22,20 +22,30 @@ class Cost(NamedTuple):
     runs: int
 
 
-def verdicts(folder: Path | None = None) -> dict[str, str]:
-    """The published verdict of each claim of the packaged papers; none where they are not at hand.
+def entries(folder: Path | None = None) -> dict[str, dict[str, Any]]:
+    """The published entry of claims.json of each claim of the packaged papers; none where they are not at hand.
 
     Args:
         folder: That of the published results; default that of the checkout.
     """
-    found: dict[str, str] = {}
-    for entries in _files("claims.json", folder):
+    found: dict[str, dict[str, Any]] = {}
+    for content in _files("claims.json", folder):
         try:
-            found |= {entry["id"]: marked(entry) for entry in entries}
-        except (KeyError, TypeError):
+            # Its verdict in words, so that an entry of something else is left out.
+            found |= {entry["id"]: entry for entry in content if marked(entry)}
+        except (KeyError, TypeError, AttributeError):
             # Of something else: what is shown does without.
             continue
     return found
+
+
+def verdicts(folder: Path | None = None) -> dict[str, str]:
+    """The published verdict of each claim, as `entries` has it.
+
+    Args:
+        folder: That of the published results; default that of the checkout.
+    """
+    return {name: marked(entry) for name, entry in entries(folder).items()}
 
 
 def costs(folder: Path | None = None) -> dict[str, Cost]:

@@ -44,7 +44,7 @@ REALISED = Metric("realised_load", "realised load", "realised", "ratio", text.ra
 CARRIED = Metric("carried_load", "carried load", "carried", "ratio", text.ratio)
 # Where flows have deadlines, that they meet them is the result; of others most papers show the tail of slowdown.
 _RESULTS = (
-    Metric("application_throughput", "application throughput", "deadline", "share", text.percent, most=1.0),
+    Metric("application_throughput", "deadlines met", "deadline", "share", text.percent, most=1.0),
     Metric("slowdown_p99", "slowdown p99", "slowdown", "ratio", text.ratio),
     Metric("slowdown_p50", "slowdown p50", "slowdown", "ratio", text.ratio),
     Metric("fct_p99_ps", "FCT p99", "fct", "duration", text.duration),

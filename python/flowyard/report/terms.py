@@ -106,8 +106,9 @@ TERMS = {
         "Packets of a link that were dropped, trimmed or marked because its queue was too long.",
     ),
     "deadline": Term(
-        "application throughput",
-        "Of the flows with a deadline, those that were abandoned or are unfinished included, the share that met it.",
+        "deadlines met",
+        "Of the flows with a deadline, those that were abandoned or are unfinished included, the share that met it: "
+        "application throughput in papers.",
         ("flows", "met_deadline"),
     ),
     "due": Term("with a deadline", "", ("flows", "deadline_ps")),

@@ -123,7 +123,7 @@ def comparison(
     axes: list[Axis] = []
     base: str | PathLike[str] | Model | Mapping[str, Any] | None = scenario
     for field, own in fields.items():
-        column = free_name(field.rpartition(".")[2])
+        column = free_name(field)
         if field == TRANSPORT:
             places, labels, notes = _transports(named, scenario, own, changes, own_changes, list(fields))
             axes.append(Axis(column, scenarios=places, labels=labels))

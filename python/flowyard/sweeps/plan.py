@@ -392,10 +392,16 @@ def _not_metrics(names: Sequence[str]) -> list[str]:
 MEANT = {"transport": "protocol", "flows": "flow_count", "size_bytes": "size", "tag": "entry", "run": "case"}
 
 
-def free_name(name: str) -> str:
-    """The name of an axis: this one, or one near to it if it is the name of a column."""
+def free_name(field: str) -> str:
+    """The name of the axis of a field: the end of its path, longer where that is the name of a column."""
     taken = _taken()
-    return _another(name, taken) if name in taken else name
+    parts = field.split(".")
+    if parts[-1] not in taken:
+        return parts[-1]
+    if parts[-1] in MEANT:
+        return _another(parts[-1], taken)
+    longer = (".".join(parts[place:]) for place in range(len(parts) - 2, -1, -1))
+    return next((name for name in longer if name not in taken), None) or _another(parts[-1], taken)
 
 
 def _taken() -> set[str]:

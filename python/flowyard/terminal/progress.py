@@ -100,7 +100,7 @@ class Display:
         def advance(progress: Any) -> None:
             seconds = time.monotonic() - started
             pace.note(progress, seconds)
-            show(pace.share, describe(progress, seconds, pace.left))
+            show(pace.share, describe(progress, seconds, pace.left, pace.awaited))
 
         return advance
 
@@ -196,7 +196,9 @@ class Overall:
     def _seconds_left(self, seconds: float, work: float) -> float | None:
         """Time left by the runs so far, or that of the slowest active one if it is longer; None if nothing tells it."""
         active = self._under_way.values()
-        if not work or any(pace.is_beyond and pace.left is None for pace in active):
+        # Others wait for a run that is about to end: only the last runs make the end uncertain.
+        unknown = any((pace.is_beyond or pace.awaited) and pace.left is None for pace in active)
+        if not work or (unknown and self._done + len(active) >= self._total):
             return None
         return max(seconds * (self._total - work) / work, *(pace.left or 0.0 for pace in active), 0.0)
 
@@ -225,11 +227,19 @@ def _left(seconds: float | None) -> str:
     return f"{span(seconds)} left" if seconds >= 1 else "less than a second left"
 
 
-def describe(progress: Any, seconds: float, left: float | None) -> str:
-    """Time left, simulated time, flows and speed, in one line, of which a narrow terminal shows the first."""
+def describe(progress: Any, seconds: float, left: float | None, awaited: int = 0) -> str:
+    """Time left, simulated time, flows and speed, in one line, of which a narrow terminal shows the first.
+
+    Args:
+        progress: The progress of the run.
+        seconds: Seconds since its start.
+        left: Seconds left; None if nothing tells it.
+        awaited: Number of flows that have not ended, if only their ends are awaited.
+    """
     if progress["now_ps"] < progress.get("from_ps", 0):
         flows = f"warm-up before {progress['flows']:,} flows"
     else:
         flows = f"{progress['flows_done']:,} of {progress['flows']:,} flows"
     speed = f"{progress['packet_hops'] / max(seconds, 1e-9) / 1e6:.2f} M packet-hops/s"
-    return f"{_left(left)}, {progress['now_ps'] / 1e9:.3f} ms simulated, {flows}, {speed}"
+    time_left = f"waiting for the last {awaited:,} flow{'s' * (awaited != 1)}" if awaited else _left(left)
+    return f"{time_left}, {progress['now_ps'] / 1e9:.3f} ms simulated, {flows}, {speed}"

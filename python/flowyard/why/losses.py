@@ -1,7 +1,7 @@
 """The packets that a flow lost: where, how its sender noticed, and how long that took."""
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +24,10 @@ class Loss:
         link: Number of the link at whose port it was lost.
         reason: "full", "displaced", "managed", "fault" or "no-route", or "trimmed".
         noticed: How its sender noticed: "timeout", "NACK", "duplicates" (three acknowledgements of the same byte, or
-            selective ones), "an answer", or "not repeated"; of a lost answer "the next answer", or "timeout" if data
-            was repeated before that came.
-        again: The packet that carried its bytes the next time, or the next answer; None if there was none.
+            selective ones), "an answer", or "not repeated"; of a lost answer "the next answer", or "timeout" if a timer
+            repeated data or a request before that was made.
+        again: The packet that carried its bytes the next time; of a lost answer the next one, or what the timer
+            repeated; None if there was none.
     """
 
     packet: Packet
@@ -60,8 +61,9 @@ def losses(
         may = timed or not packet.data
         return may and _last(due, packet.made_ps) > _last(answered, packet.made_ps)
 
-    timed_at = sorted(packet.made_ps for packet in packets if packet.repeats and by_timer(packet))
     names = [_name(packet) for packet in packets]
+    by_timers = [packet for packet in _repeated(packets, names) if by_timer(packet)]
+    timed_at = [packet.made_ps for packet in by_timers if packet.repeats]
     later: dict[tuple[Any, ...], list[Packet]] = {}
     for name, packet in zip(names, packets, strict=True):
         later.setdefault(name, []).append(packet)
@@ -72,10 +74,14 @@ def losses(
             continue
         again = next((copy for copy in later[name] if copy.made_row > packet.made_row), None)
         after_timer = again is not None and _last(timed_at, again.made_ps) > packet.made_ps
-        if again is None:
+        if not packet.forward:
+            # The sender notices by its own timer, unless the next answer is there first.
+            repeated = next((one for one in by_timers if one.made_row > packet.made_row), None)
+            by_next = repeated is None or (again is not None and again.made_row < repeated.made_row)
+            again = again if by_next else repeated
+            noticed = NEVER if again is None else NEXT if by_next else TIMEOUT
+        elif again is None:
             noticed = NEVER
-        elif not packet.forward:
-            noticed = TIMEOUT if after_timer else NEXT
         elif by_timer(again) or (after_timer and transport in SEGMENTS):
             # After a timeout such a sender repeats all that is not acknowledged, as acknowledgements let it.
             noticed = TIMEOUT
@@ -92,6 +98,19 @@ def _name(packet: Packet) -> tuple[Any, ...]:
     """
     data = packet.data and packet.forward
     return packet.subflow, packet.forward, data, packet.number if data else None
+
+
+def _repeated(packets: Sequence[Packet], names: Sequence[tuple[Any, ...]]) -> Iterator[Packet]:
+    """The sender's packets that were made before: data, and requests until the first data, as those of a handshake."""
+    requested: set[tuple[Any, ...]] = set()
+    has_data = False
+    for name, packet in zip(names, packets, strict=True):
+        if not packet.forward:
+            continue
+        has_data = has_data or packet.data
+        if packet.repeats or (not has_data and name in requested):
+            yield packet
+        requested.add(name)
 
 
 def _last(times: Sequence[int], until: int) -> int:

@@ -7,7 +7,7 @@ made again with their events.
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flowyard.analysis.completion import SIZE_GROUPS
@@ -25,8 +25,8 @@ SLOWEST, MIDDLE = "slowest 1 %", "middle half"
 DRAWN = 200
 # Rows of events that are read for them; flows that need more are left out.
 ROWS = 1_200_000
-# Links of whose ports all packets are read, and rows for these.
-LINKS, LINK_ROWS = 8, 1_200_000
+# Rows of ports that are read: of all their packets, and of their pauses.
+LINK_ROWS = 1_200_000
 
 Row = dict[str, Any]
 
@@ -62,8 +62,9 @@ class Slow:
         left_out: Flows that were drawn, and need too many events.
         waits: Links at which the slowest flows waited, with the time in ps, longest first.
         whose: For packets of flows of which size they waited at the first of these links, in ps; "the same flow" apart.
-        read: The number of links whose packets were read for that.
-        by_flow: The answers of flows by number.
+        read: The number of these links whose packets were read for that.
+        by_flow: The answers of flows by number, their waits divided as `flowyard why` does.
+        undivided: Links at which the flows waited, with too many packets to read: waits there are queue or pauses.
     """
 
     groups: Sequence[Group]
@@ -72,6 +73,7 @@ class Slow:
     whose: Mapping[str, int]
     read: int
     by_flow: Mapping[int, Answer]
+    undivided: int = 0
 
     @property
     def slowest(self) -> list[Answer]:
@@ -106,21 +108,36 @@ def slow_flows(run: Result, more: Sequence[int] = ()) -> Slow | None:
     extra = flows.filter(flows["id"].is_in(list(more)))
     wanted += list(extra.iter_rows(named=True))
     kept = _affordable(run, wanted)
-    answers = _explained(run, kept)
+    found = _explained(run, kept)
+    slowest = [
+        found[row["id"]]
+        for _, name, _, rows in chosen
+        if name == SLOWEST
+        for row in rows
+        if row["id"] in found
+    ]
+    waits = _waits(slowest)
+    # First of all the ports where the slowest waited.
+    order = list(dict.fromkeys(link for link, _ in [*waits, *_waits(list(found.values()))]))
+    histories, paused = _histories(run, order)
+    answers = {
+        flow: replace(answer, parts=by_flow(answer.parts, flow, histories | paused))
+        for flow, answer in found.items()
+    }
     groups = [
         Group(size, name, number, [answers[row["id"]] for row in rows if row["id"] in answers])
         for size, name, number, rows in chosen
     ]
-    slow = [answer for group in groups if group.set == SLOWEST for answer in group.answers]
-    waits = _waits(slow)
-    links, whose = _whose(run, slow, [link for link, _ in waits])
+    groups = [group for group in groups if group.answers]
     names = run.links.to_polars()
     told = [
         (f"{names['from'][link]} -> {names['to'][link]}", str(names["tier"][link]), time)
         for link, time in waits
     ]
+    read = sum(link in histories for link, _ in waits)
+    whose = _whose(run, [answers[answer.flow] for answer in slowest], histories)
     left_out = len({row["id"] for row in wanted} - answers.keys())
-    return Slow([group for group in groups if group.answers], left_out, told, whose, links, answers)
+    return Slow(groups, left_out, told, whose, read, answers, len(order) - len(histories))
 
 
 def size_group(size_bytes: int) -> str:
@@ -189,35 +206,50 @@ def _waits(answers: Sequence[Answer]) -> list[tuple[int, int]]:
     return sorted(sums.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _whose(run: Result, slow: Sequence[Answer], links: Sequence[int]) -> tuple[int, dict[str, int]]:
-    """The number of links that were read, and for packets of which flows the slow ones waited there, in ps."""
+def _histories(run: Result, links: Sequence[int]) -> tuple[dict[int, Port], dict[int, Port]]:
+    """Histories of ports by link: of the first ones, as many as there is room for, and of the others only pauses."""
     table = run.links.to_polars()
     first: list[int] = []
     rows = 0
-    for link in links[:LINKS]:
+    for link in links:
         rows += 2 * int(table["packets"][link])
         if rows > LINK_ROWS:
             break
         first.append(link)
-    if not first:
-        return 0, {}
-    names = [f"{table['from'][link]} -> {table['to'][link]}" for link in first]
-    made = again.of_ports(run, names, 0, run.summary["end_ps"], ["started", "paused"])
+    pausing = [link for link in links[len(first) :] if table["pauses"][link]]
+    return (
+        _read(run, first, ["started", "paused"]),
+        _read(run, pausing, ["paused"]),
+    )
+
+
+def _read(run: Result, links: Sequence[int], kinds: Sequence[str]) -> dict[int, Port]:
+    """Histories of the ports of these links, of events of these kinds; one without events has an empty history."""
+    if not links:
+        return {}
+    table = run.links.to_polars()
+    names = [f"{table['from'][link]} -> {table['to'][link]}" for link in links]
+    made = again.of_ports(run, names, 0, run.summary["end_ps"], kinds)
     assert made.events is not None
     rates = dict(zip(table["id"], table["rate_bps"], strict=True))
-    known = ports(made.events.to_polars().iter_rows(named=True), rates)
+    return {link: Port(link) for link in links} | ports(made.events.to_polars().iter_rows(named=True), rates)
+
+
+def _whose(run: Result, slow: Sequence[Answer], histories: Mapping[int, Port]) -> dict[str, int]:
+    """For packets of which flows the slow ones waited at these ports, in ps, longest first."""
     sizes = dict(run.flows.to_polars().select("id", "size_bytes").iter_rows())
     sums: Counter[str] = Counter()
     for answer in slow:
-        sums.update(_by_size(answer, known, sizes))
-    return len(first), dict(sums.most_common())
+        sums.update(_by_size(answer, histories, sizes))
+    return dict(sums.most_common())
 
 
-def _by_size(answer: Answer, known: Mapping[int, Port], sizes: Mapping[int, int]) -> dict[str, int]:
+def _by_size(answer: Answer, histories: Mapping[int, Port], sizes: Mapping[int, int]) -> dict[str, int]:
     """For packets of which flows it waited at these ports, by their size, in ps."""
     sums: Counter[str] = Counter()
-    waits = [part for part in answer.parts if part.waits and part.link in known]
-    for part in by_flow(waits, answer.flow, known):
+    for part in answer.parts:
+        if not (part.waits and part.link in histories):
+            continue
         if part.of is None:
             name = "no packet: a pause, or an idle port"
         elif part.of == answer.flow:

@@ -16,7 +16,7 @@ def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
     header = ["run", "flow size", *summary.COMPLETION]
     flows = {name: Run.of(result).measured for name, result in results.items()}
     due = any(table["deadline_ps"].count() for table in flows.values())
-    header += ["application throughput"] if due else []
+    header += ["deadlines met"] if due else []
     rows = []
     for name, table in flows.items():
         for row in by_size(table, throughput(), intervals=True).iter_rows(named=True):

@@ -4,6 +4,7 @@ docs/how-to/compare-transports.md explains each. They are found by the names of 
 members: a new member that follows them needs no line here.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -60,6 +61,16 @@ def _fields(member: Any) -> dict[str, Any]:
     return found
 
 
+def _time(value: Any) -> str:
+    """A time as a scenario writes it, in another unit where it has more than four digits before the point."""
+    try:
+        time = quantities.picoseconds(value) if isinstance(value, str) else None
+    except (ValueError, KeyError):
+        time = None
+    written = inline(value)
+    return text.duration(time) if time is not None and re.match(r"\d{5}", written) else written
+
+
 def _bytes(value: Any) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -92,7 +103,7 @@ def _first(*names: str) -> Callable[[Settings, Settings, Settings], str]:
     def said(transport: Settings, queue: Settings, routing: Settings) -> str:
         del queue, routing
         found = next((transport[name] for name in names if name in transport), None)
-        return f"{found} packets" if type(found) is int else inline(found) or text.NONE
+        return f"{found} packets" if type(found) is int else _time(found) or text.NONE
 
     return said
 
@@ -107,7 +118,7 @@ def _delayed(transport: Settings, queue: Settings, routing: Settings) -> str:
     every = transport.get("delayed_ack")
     if every in (None, 1):
         return "each packet"
-    return f"every {every} packets, or after {transport.get('delayed_ack_timeout', text.NONE)}"
+    return f"every {every} packets, or after {_time(transport.get('delayed_ack_timeout', text.NONE))}"
 
 
 def _least_rate(transport: Settings, queue: Settings, routing: Settings) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from flowyard import text
-from flowyard.report import loads, reasons
+from flowyard.report import cut_off, loads, reasons
 from flowyard.run_data import Run
 
 # Groups of runs with the same flows that are named.
@@ -102,12 +102,7 @@ def _of_run(run: Run) -> list[Notice]:
             "impossible: please report this."
         )
         found.append(Notice("error", "Slowdown below 1", body, run.label))
-    limits = {"samples": "rows_limit", "capture": "packet_limit"}
-    for part, at in run.cut_off_ps.items():
-        body = (
-            f"observe.{part}.{limits[part]} was reached: from {text.duration(at)} on there are none. Flows and links "
-            "are complete."
-        )
+    for part, body in cut_off.sentences(run.summary):
         found.append(Notice("warning", f"{part.capitalize()} cut off", body, run.label))
     if not reason and (missing := reasons.no_slowdown(run)):
         found.append(Notice("note", "No slowdown", missing, run.label))

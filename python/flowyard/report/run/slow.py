@@ -37,7 +37,7 @@ class Compared:
 
 
 def explained(folders: Sequence[Path], labels: Sequence[str]) -> list[Explained]:
-    """The runs with their slow flows explained, each of which is made again two or three times.
+    """The runs with their slow flows explained, each of which is made again two to four times.
 
     Args:
         folders: The folders of the runs.
@@ -127,4 +127,5 @@ def _tables(run: Explained) -> dict[str, Any]:
         "waits": [(name, tier, f"{time / waited:.1%}") for name, tier, time in slow.waits[:LINKS]],
         "whose": [(name, f"{time / read:.1%}") for name, time in slow.whose.items()],
         "read": slow.read,
+        "undivided": slow.undivided,
     }

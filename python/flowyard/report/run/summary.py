@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowyard import text
-from flowyard.report import loads
+from flowyard.report import cut_off, loads
 from flowyard.results import advised, controlled
 from flowyard.run_json import can_pause, has_window
 from flowyard.terminal import folding
@@ -29,6 +29,11 @@ FEW_FLOWS = f"no 95 % intervals: fewer than {FEWEST} flows are complete"
 NO_INTERVALS = (
     f"no 95 % intervals: flows start at fewer than {FEWEST} instants, or slow flows follow slow flows for long, as "
     "while queues grow or after a fault (docs/metrics.md, intervals within a run)"
+)
+# Behind the legend, where completion times of all flows have intervals.
+NO_SLOWDOWN = (
+    "; slowdown of all flows has none: slow flows follow slow flows for too long in this window "
+    "(docs/metrics.md, intervals within a run)"
 )
 UNKNOWN = "[-, -]"
 COMPLETION = (
@@ -52,22 +57,11 @@ def tell(result: "Result", folder: Path) -> None:
     lines = why_unfinished(result)
     if (reason := why_nothing(result)) and reason not in lines:
         print(f"no completion times: {reason}")
-    lines += cut_off(result)
+    lines += [f"{part} cut off: {loads.plain(said)}" for part, said in cut_off.sentences(result.summary)]
     lines += [advised(advice) for advice in result.summary.get("advice") or ()]
     for line in lines:
         folding.say(line)
     print(f"results in {folder}")
-
-
-def cut_off(result: "Result") -> list[str]:
-    """Sentences on observations that end before the run does, because a limit was reached."""
-    limits = {"samples": "rows_limit", "events": "rows_limit", "capture": "packet_limit"}
-    return [
-        f"observe.{part}.{limit} was reached: {part} end at {loads.plain(text.duration(at))}, the run at "
-        f"{loads.plain(text.duration(result.summary['end_ps']))}"
-        for part, limit in limits.items()
-        if (at := ((result.summary.get("observed") or {}).get(part) or {}).get("cut_off_ps")) is not None
-    ]
 
 
 def legend(result: "Result") -> str:
@@ -77,7 +71,9 @@ def legend(result: "Result") -> str:
     ]
     known = any(interval(row, name) != UNKNOWN for row in completion(result) for interval, name in kinds)
     if known:
-        return LEGEND
+        total = completion(result)[-1]
+        correlated = all(_slowdown_interval(total, name) == UNKNOWN for name in ("mean", *SHOWN))
+        return LEGEND + (NO_SLOWDOWN if correlated and total["slowdown_mean"] is not None else "")
     return FEW_FLOWS if (completion(result)[-1]["completed"] or 0) < FEWEST else NO_INTERVALS
 
 
@@ -105,10 +101,10 @@ def summary_table(result: "Result", title: str) -> TextTable:
         *loads.lines(result.summary),
         ("goodput", goodput(result)),
         *(_deadlines(result) if total["due"] else ()),
-        # Completion, loads and goodput are of the window.
+        *_pauses(result),
+        # Completion, loads, goodput and pauses are of the window.
         *([("counts of the whole run", "")] if has_window(result.summary) else []),
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
-        *_pauses(result),
         *([("credit drops", f"{counters['credit_drops']:,}")] if "credit_drops" in counters else []),
         *lost,
         *_control(result),
@@ -192,9 +188,11 @@ def _pauses(result: "Result") -> list[tuple[str, str]]:
     """A line on the pauses of all ports and the sum of their times; none where the queue does not pause."""
     if not can_pause(result.summary):
         return []
-    count = int(result.summary["counters"].get("pauses") or 0)
-    # The table is read only where there is something to add up.
-    paused = int(result.links.to_polars()["paused_ps"].sum()) if count else 0
+    count = paused = 0
+    # The table is read only where there is something to add up; it is of the window.
+    if result.summary["counters"].get("pauses"):
+        links = result.links.to_polars()
+        count, paused = int(links["pauses"].sum()), int(links["paused_ps"].sum())
     return [("pauses, time paused", f"{count:,}, {loads.plain(text.duration(paused))} of all ports together")]
 
 
@@ -257,7 +255,7 @@ def _deadlines(result: "Result") -> list[tuple[str, str]]:
     missed = ", ".join(f"{row[name]:,}" for name in ("late", "abandoned", "unfinished"))
     late = " / ".join(_number(row[f"lateness_{p}_ps"], 1e6) for p in ("p50", "p99"))
     share = f"{text.percent(row['application_throughput'])}, {row['met']:,} of {row['flows']:,} flows"
-    lines = [("application throughput", share), ("late, abandoned, unfinished", missed)]
+    lines = [("deadlines met", share), ("late, abandoned, unfinished", missed)]
     if row["late"]:
         lines.append(("lateness p50/p99", f"{late} us"))
     if row["met"] < row["flows"]:

@@ -277,7 +277,7 @@ def _card(run: Run) -> Card:
         pairs.append(("Jain's index", "jain", text.ratio(jain(flow_goodput(run.measured)))))
     if run.has_deadlines:
         share = application_throughput(run.measured)
-        pairs.append(("application throughput", "deadline", text.percent(share)))
+        pairs.append(("deadlines met", "deadline", text.percent(share)))
     return Card(
         completed=text.percent(row["completed_fraction"]),
         flows=f"{row['completed']:,} of {row['flows']:,} flows",
