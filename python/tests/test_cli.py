@@ -427,9 +427,7 @@ def test_a_panic_is_an_exception_of_the_interface(small, monkeypatch):
             raise panic("time went backwards")
 
     checked = fy.results.Checked(small)
-    monkeypatch.setattr(
-        checked, "outlook", lambda: fy.results.Outlook({"memory_bytes": 1}, None, {}, [], {})
-    )
+    monkeypatch.setattr(checked, "outlook", lambda: fy.results.Outlook({"memory_bytes": 1}, None, {}, [], {}))
     monkeypatch.setattr(checked, "_native", Native())
     with pytest.raises(
         EngineError, match="contradicted itself: time went backwards; this is a fault of flowyard"

@@ -367,18 +367,6 @@ def test_modules_for_results_are_there_at_once(tmp_path, result):
     assert fy.why.why(folder, 0).fct_ps == fy.why.why(fy.open(folder), 0).fct_ps
 
 
-def test_samples_that_end_before_the_run_are_said_to(small, capsys):
-    set_ = ["--set", 'observe.samples={"every": "100ns", "rows_limit": 50}']
-    assert main(["run", str(small), "-o", str(small.parent / "there"), *set_]) == 0
-    said = capsys.readouterr().out.replace("\n", " ")
-    assert "observe.samples.rows_limit was reached: samples end at " in said
-    assert (
-        main(["run", str(small), "-o", str(small.parent / "whole"), "--set", "observe.samples.every=1us"])
-        == 0
-    )
-    assert "rows_limit" not in capsys.readouterr().out
-
-
 def test_counts_of_the_whole_run_stand_apart_from_results_of_a_window(result):
     rows = [name for name, _ in summary_table(result, "run").rows]
     assert "counts of the whole run" not in rows
