@@ -15,7 +15,6 @@ import pytest
 import flowyard as fy
 from flowyard import results
 from flowyard.analysis import by_size, flow_goodput, jain, measured
-from flowyard.cli import main
 from flowyard.errors import UserError
 from flowyard.report.run.summary import summary_table
 from flowyard.run_data import Run
