@@ -1,6 +1,8 @@
 //! FUSO (Chen et al., USENIX ATC 2016): the loss of a subflow's last packet by hand, and the sign of its claim under random
 //! losses on one of four paths.
 
+use flowyard_sim::engine::data::finished::Status;
+
 use crate::common::{Run, US, run};
 use crate::two_hosts::{CONTROL_BITS, PACKET_BITS, bits};
 
@@ -78,4 +80,30 @@ fn losses_on_one_of_four_paths() {
         let (fuso, own) = (tail_us("fuso", loss), tail_us("own", loss));
         assert!(2 * fuso < own, "loss {loss}: FUSO {fuso} us, MPTCP {own} us");
     }
+}
+
+/// Timeouts after 1 us, while a round trip takes longer: cleared timers of subflows come after the end of their flow, when
+/// another flow, at another host, may have their slots. Debug builds notice whose end an event looks at.
+#[test]
+fn late_timers_protect_no_flow_that_is_over() {
+    let run = run(r#"
+        topology.single-switch.hosts = 4
+        [transport.mptcp]
+        join = "at-once"
+        recovery = "fuso"
+        [transport.mptcp.tcp]
+        rto_initial = "1us"
+        [[traffic]]
+        name = "a"
+        matrix = "all-to-all"
+        sizes = "fbw"
+        background = true
+        arrivals.on-off.probability = 1.0
+        [[traffic]]
+        name = "b"
+        arrivals = "at-once"
+        matrix = "permutation"
+        sizes.uniform = { min = "1B", max = "1B" }
+        "#);
+    assert_eq!(run.status(), Status::Complete);
 }

@@ -207,8 +207,8 @@ impl<R: Record> Model<R> {
         // The event of a timer that has been cleared may come after the end of the flow.
         if !cx.sender(flow).done {
             self.end_scatter(flow, cx);
+            self.protect(flow, cx);
         }
-        self.protect(flow, cx);
     }
 }
 
