@@ -82,13 +82,8 @@ def read(source: Source, reading: Reading, *, progress: Progress = silent) -> Tr
 
 
 def _check(source: Source, reading: Reading) -> None:
-    """Refuses options that the columns leave nothing to say, and starts in a unit that is none."""
+    """Refuses options that the columns leave nothing to say."""
     roles = {column.role: column for column in reading.columns}
-    others = [column.name for column in reading.columns if not column.role]
-    starts = [name for name in others if re.match(r"(start|arrival|timestamp)[ _(]", name, re.IGNORECASE)]
-    if "start" not in roles and starts:
-        units = f"units of starts are {', '.join(TIME_UNITS)}, as in start_us"
-        raise source.wrong(0, f"has no column of starts, but {shown(starts[0])}; {units}")
     if reading.start_unit and "start" not in roles:
         raise UserError(f"--start-unit {reading.start_unit}: {source.name} has no column of starts")
     if reading.start_unit and roles["start"].unit:
