@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 MOST_RUNS = 1_000_000
 # Points whose mistakes a message shows.
 SHOWN = 3
+# Fields of the scenario in which one chooses by name.
+LISTS = ("topology", "transport", "queue", "buffer", "controller", "agent")
 
 
 class ScenarioGivenError(UserError):
@@ -491,9 +493,11 @@ def _axis(table: dict[str, Any], number: int, path: Path) -> tuple[Axis | None, 
         found = f"{name!r}" if "name" in table else "missing"
         wrong.append(f'{where}name: {found}; it becomes a column, such as "load"')
     if "values" in table:
+        field, values = '"traffic.NAME.arrivals.poisson.load"', [0.2, 0.4]
+        if name in LISTS and isinstance(table["values"], list):
+            field, values = name, table["values"]
         wrong.append(
-            f'{where}values: an axis has its values with their field: set."traffic.NAME.arrivals.poisson.load" = '
-            "[0.2, 0.4]"
+            f"{where}values: an axis has its values with their field: set.{field} = {json.dumps(values, default=str)}"
         )
     changes, problems = _lists(table.get("set", {}), where)
     wrong += problems
