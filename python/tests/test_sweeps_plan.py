@@ -171,8 +171,10 @@ MISTAKES = {
     "[[axes]]\nname = 'a'": 'axis a: sets nothing; give it set."KEY" = [values], or scenario = [...]',
     "[[axes]]\nname = 'a'\nsets.x = [1]": "axes.a.sets: unknown; did you mean set?",
     "[[axes]]\nname = 'a'\nset = 3": "axes.a.set: not a table of keys",
-    "[[axes]]\nname = 'transport'\nvalues = ['tcp', 'ndp']": 'axes.transport.values: an axis has its values with their field: set.transport = ["tcp", "ndp"]',
-    "[[axes]]\nname = 'load'\nvalues = [0.5]": 'axes.load.values: an axis has its values with their field: set."traffic.NAME.arrivals.poisson.load" = [0.2, 0.4]',
+    "[[axes]]\nname = 'transport'\nvalues = ['tcp', 'ndp']": "axes.transport.values: an axis has its values with "
+    'their field: set.transport = ["tcp", "ndp"]',
+    "[[axes]]\nname = 'load'\nvalues = [0.5]": "axes.load.values: an axis has its values with their field: "
+    'set."traffic.NAME.arrivals.poisson.load" = [0.2, 0.4]',
     "[[axes]]\nname = 'a'\nset.run.seed = 3": "axes.a.set.run.seed: 3 is not a list of values",
     "[[axes]]\nname = 'a'\nset.run.seed = []": 'axis a: set."run.seed" has 0 values',
     "[[axes]]\nname = 'a'\nset.run.seed = [1, 2]\nset.run.until = ['1s']": (
