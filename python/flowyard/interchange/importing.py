@@ -153,6 +153,9 @@ _BINARY = {
 
 def _refuse_binary(path: Path) -> None:
     """Raises a UserError for a file of a table that is no text."""
+    # Opening a pipe would wait for its other end.
+    if not path.is_file():
+        return
     try:
         with path.open("rb") as file:
             start = file.read(4)
