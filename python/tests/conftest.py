@@ -102,6 +102,13 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> fy.Result:
     return fy.run(path)
 
 
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, into which a test writes files that it gives no place."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 def open_sweep(folder: Path) -> Sweep:
     """The results in the folder of a sweep."""
     found = fy.open(folder)

@@ -25,10 +25,7 @@ GRAPH = """\
 PACKETS = "1 0 0\n2 1 0.5\n4 1 1\n"
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """What is written without a place goes into an empty folder."""
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def imported(words, name):

@@ -8,17 +8,12 @@ from flowyard import cli
 from flowyard.errors import UserError
 from flowyard.interchange import from_networkx, read
 
+pytestmark = pytest.mark.usefixtures("here")
+
 
 def refusal(words, capsys):
     assert cli.main(["import", *words]) == 2
     return capsys.readouterr().err
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """What is written without a place goes into an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("names", ["size,cdf", "bytes,probability", "size,share"])

@@ -12,6 +12,11 @@ from pathlib import Path
 
 from flowyard.errors import UserError
 
+_SCENARIO = (
+    "a scenario is a file of a dozen lines (docs/tutorial.md has one); flowyard run web-search-ndp "
+    "runs a packaged one"
+)
+
 # In place of a verb: a verb, or a sentence.
 VERBS = {
     "help": "did you mean --help?",
@@ -24,10 +29,8 @@ VERBS = {
     "summary": "did you mean show?",
     "trace": "did you mean why? It divides the time of a flow by cause; observe.events records the steps of packets",
     "plot": "did you mean report?",
-    "init": "a scenario is a file of a dozen lines (docs/tutorial.md has one); "
-    "flowyard run web-search-ndp runs a packaged one",
-    "new": "a scenario is a file of a dozen lines (docs/tutorial.md has one); "
-    "flowyard run web-search-ndp runs a packaged one",
+    "init": _SCENARIO,
+    "new": _SCENARIO,
 }
 
 _UNTIL = "write --set run.until=10ms"
@@ -35,6 +38,14 @@ _IN_FILE = "a sweep has its fields in its file: write "
 _AXES = "a sweep has its values in its file: write an entry [[axes]] with "
 _NO_FILE = "without a file: flowyard run SCENARIO --compare "
 _REPORT = "flowyard report DIR draws the results"
+_ESTIMATE = "flowyard check SCENARIO estimates its time, memory and events, without a run"
+_COMPARE = "write --compare FIELD=A,B, also with --replicas N"
+_AXIS = f'{_AXES}set."FIELD" = [A, B]; {_NO_FILE}FIELD=A,B --replicas N'
+_GOES_ON = "the same command executes the runs that are missing, without an option"
+_WORKBOOK = "write -o FILE.xlsx"
+_SLOWEST = "without numbers it takes the flow with the largest slowdown; flowyard show RUN --csv flows lists all flows"
+_SAME_FLOWS = "transports on the same flows: flowyard run SCENARIO --compare A,B,C"
+_SCHEMA = "write flowyard schema > FILE"
 
 # Fields of a scenario that other simulators have as options. A value that follows takes the place of the example.
 FIELDS = {
@@ -65,10 +76,10 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "-n": "did you mean --replicas?",
         "--transport": "write --set transport=NAME; --compare ndp,dctcp runs several transports",
         "--transports": "did you mean --compare? It takes transports by their names: --compare ndp,dctcp",
-        "--dry-run": "flowyard check SCENARIO estimates its time, memory and events, without a run",
-        "--estimate": "flowyard check SCENARIO estimates its time, memory and events, without a run",
-        "--axis": "write --compare FIELD=A,B, also with --replicas N",
-        "--sweep": "write --compare FIELD=A,B, also with --replicas N",
+        "--dry-run": _ESTIMATE,
+        "--estimate": _ESTIMATE,
+        "--axis": _COMPARE,
+        "--sweep": _COMPARE,
         "--csv": "after the run: flowyard show DIR --csv flows -o flows.csv",
         "--plot": "write --report",
     },
@@ -82,18 +93,18 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "--load": _AXES + 'set."traffic.NAME.arrivals.poisson.load" = [0.2, 0.4]; '
         f"{_NO_FILE}traffic.NAME.arrivals.poisson.load=0.2,0.4",
         "--transport": f'{_AXES}set.transport = ["ndp", "tcp"]; {_NO_FILE}ndp,tcp',
-        "--axis": f'{_AXES}set."FIELD" = [A, B]; {_NO_FILE}FIELD=A,B --replicas N',
-        "--axes": f'{_AXES}set."FIELD" = [A, B]; {_NO_FILE}FIELD=A,B --replicas N',
+        "--axis": _AXIS,
+        "--axes": _AXIS,
         "--compare": f"a sweep has its values in its file, in [[axes]]; {_NO_FILE}...",
         "--audit": _IN_FILE + 'set."run.audit" = true into it',
-        "--resume": "the same command executes the runs that are missing, without an option",
-        "--continue": "the same command executes the runs that are missing, without an option",
+        "--resume": _GOES_ON,
+        "--continue": _GOES_ON,
     },
     "show": {
         "": "show takes one folder, which may be that of several runs; a table of it: --csv flows; runs on one page: "
         "flowyard report DIR DIR",
-        "--xlsx": "write -o FILE.xlsx",
-        "--excel": "write -o FILE.xlsx",
+        "--xlsx": _WORKBOOK,
+        "--excel": _WORKBOOK,
         "--format": "write --csv TABLE, --json, or -o FILE.xlsx",
         "--plot": _REPORT,
     },
@@ -101,21 +112,19 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "why": {
         "--flow": "write numbers of flows without an option, as in flowyard why RUN 5",
         "--flows": "write numbers of flows without an option, as in flowyard why RUN 5 17",
-        "--slowest": "without numbers it takes the flow with the largest slowdown; "
-        "flowyard show RUN --csv flows lists all flows",
-        "--worst": "without numbers it takes the flow with the largest slowdown; "
-        "flowyard show RUN --csv flows lists all flows",
+        "--slowest": _SLOWEST,
+        "--worst": _SLOWEST,
         "--html": "write -o FILE.html",
         "--link": "did you mean --port?",
     },
     "compare": {
-        "": "compare takes a run and a file of another simulator; transports on the same flows: flowyard run SCENARIO "
-        "--compare A,B,C; runs on one page: flowyard report DIR DIR DIR",
-        "--transport": "transports on the same flows: flowyard run SCENARIO --compare A,B,C",
-        "--transports": "transports on the same flows: flowyard run SCENARIO --compare A,B,C",
+        "": f"compare takes a run and a file of another simulator; {_SAME_FLOWS}; runs on one page: "
+        "flowyard report DIR DIR DIR",
+        "--transport": _SAME_FLOWS,
+        "--transports": _SAME_FLOWS,
     },
     "demo": {"": "it runs one workload under NDP and TCP; -o DIR is the folder, by default out/demo"},
-    "schema": {"-o": "write flowyard schema > FILE", "--output": "write flowyard schema > FILE"},
+    "schema": {"-o": _SCHEMA, "--output": _SCHEMA},
     "paper list": {
         "--failed": "docs/results/README.md lists the claims that fail, with links to the reasons; "
         "flowyard paper show ID has those of a figure"

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::scenarios::{flow_over_a_line, flows};
 use crate::common::{self, US, observed, run, run_scenario, run_with, scenario};
+use crate::window::TIMES;
 use flowyard_sim::engine::contract::observer::{Observer, PacketAt, Point, Points, View};
 use flowyard_sim::engine::data::finished::Status;
 use flowyard_sim::engine::data::plan::Agenda;
@@ -406,19 +407,9 @@ fn captured_packets_of_drawn_flows_have_their_entry_s_class() {
 /// three: the fourth, at 312 us, is the first that is missing.
 #[test]
 fn a_capture_keeps_the_first_packets() {
-    let text = r#"
-        transport.datagram = { header_bytes = "0B", lengths.fixed = "1500B" }
-        topology.line = { switches = 1, rates = ["1Gbps", "1Gbps"], delay = "0s" }
-        observe.capture.links = ["host 0 -> switch 0"]
-        [[traffic]]
-        name = "flows"
-        arrivals.times.jitter = "0s"
-        arrivals.times.at = ["0us", "100us", "200us", "300us", "400us"]
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "1500B"
-    "#;
+    let links = ("observe.capture.links", r#"["host 0 -> switch 0"]"#);
     for (limit, kept, cut_off_ps) in [("5", 5, None), ("3", 3, Some(312_000_000))] {
-        let run = run_with(text, &[("observe.capture.packet_limit", limit)]);
+        let run = run_with(TIMES, &[links, ("observe.capture.packet_limit", limit)]);
         let [cable] = &run.0.observed.cables[..] else { panic!("one cable") };
         let at: Vec<_> = cable.packets.iter().map(|packet| packet.at).collect();
         let expected: Vec<_> = (0..kept).map(|number| Time::from_us(12 + 100 * number)).collect();

@@ -6,7 +6,7 @@ use flowyard_sim::engine::parted::executor::InTurn;
 use flowyard_sim::records::Values;
 
 /// Flows of one packet each 100 us from host 0 to host 1 at 1 Gbps: 1500 B take 12 us on each of two links without delay.
-const TIMES: &str = r#"
+pub const TIMES: &str = r#"
     transport.datagram = { header_bytes = "0B", lengths.fixed = "1500B" }
     topology.line = { switches = 1, rates = ["1Gbps", "1Gbps"], delay = "0s" }
     [[traffic]]
