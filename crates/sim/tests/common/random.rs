@@ -248,11 +248,12 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             )
         },
     );
-    let phost = (0u32..20, 1u32..12, flag(), 0u32..9).prop_map(|(free, window, all, short)| {
+    let phost = (0u32..20, 1u32..12, flag(), 0u32..9, flag()).prop_map(|(free, window, all, short, whole)| {
         let free_for = if all { "all" } else { "short" };
+        let idle_wait = if whole { "whole" } else { "until-answer" };
         format!(
             "[transport.phost]\nfree_tokens = {free}\ntoken_window = {window}\nfree_for = \"{free_for}\"\n\
-             short_packets = {short}\nrequest_interval = \"500us\""
+             short_packets = {short}\nidle_wait = \"{idle_wait}\"\nrequest_interval = \"500us\""
         )
     });
     let sird = (1u32..30, 0u32..20, 0u32..9, flag(), flag(), 0u32..3).prop_map(

@@ -47,12 +47,14 @@ pub struct Phost {
     /// Tokens of a flow beyond the last one that a packet has answered, at most.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub token_window: u32,
-    /// Slots from the arrival of a token at its sender to its expiry.
+    /// Slots from the arrival of a token at its sender to its expiry. The n tokens that a flow begins with expire n slots later.
     #[schemars(range(min = 1.0, max = 1e6))]
     pub token_expiry: f64,
-    /// Slots without an answer after which the tokens of the window are forgiven.
+    /// Slots from the last token of a full window to one more token.
     #[schemars(range(min = 1.0, max = 1e6))]
     pub window_timeout: f64,
+    /// Whether an answer ends that wait at a receiver that has no other flow to serve.
+    pub idle_wait: IdleWait,
     /// Slots from the last token of a flow to tokens for the packets that are missing.
     #[schemars(range(min = 1.0, max = 1e6))]
     pub resend: f64,
@@ -84,6 +86,16 @@ pub enum FreeFor {
     All,
 }
 
+/// The end of the wait of a receiver all of whose flows have full windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdleWait {
+    /// Its time, or another flow (NetSys/simulator, whose receivers look at answers in slots alone).
+    Whole,
+    /// An answer, too.
+    UntilAnswer,
+}
+
 impl Default for Phost {
     fn default() -> Self {
         Phost {
@@ -94,6 +106,7 @@ impl Default for Phost {
             token_window: 8,
             token_expiry: 1.5,
             window_timeout: 25.0,
+            idle_wait: IdleWait::Whole,
             resend: 9.0,
             free_wait: 2.0,
             data_class: 2,
@@ -132,7 +145,7 @@ impl Settings for Phost {
 }
 
 /// Values of `Header::kind`. Data: `seq` is the size of the flow, as in a request, `ack` the number of the token that it
-/// answers, or 0. A token: `number` is the packet that it is for, `seq` its own number, from 1 on.
+/// answers. A token: `number` is the packet that it is for, `seq` its own number, from 1 on.
 mod kind {
     pub const DATA: u8 = 0;
     pub const LAST: u8 = 1;
@@ -156,6 +169,8 @@ pub struct Plan {
     classes: [u8; 2],
     short_packets: u32,
     request_interval: Time,
+    /// Whether a receiver without another flow to serve looks at answers.
+    heeds_answers: bool,
     rules: Rules,
 }
 
@@ -173,6 +188,7 @@ impl Plan {
             classes: [config.data_class, config.short_class],
             short_packets: config.short_packets,
             request_interval: config.request_interval.or(INTERVAL_LEAST),
+            heeds_answers: config.idle_wait == IdleWait::UntilAnswer,
             rules: Rules { window, window_timeout, resend },
         }
     }
@@ -251,7 +267,8 @@ impl Model {
         let (packets, free) = (receiver.packets, plan.free(receiver.packets));
         let slot = cx.transmission(packet.ingress, plan.full);
         let due = cx.now().saturating_add(slots(slot, plan.free_wait * f64::from(packets)));
-        self.tokens[packet.ingress.index()].join(Entry::new(id, packets, free, due), free);
+        let entry = Entry::new(id, (packets, free), due, (cx.now(), slot), plan.rules);
+        self.tokens[packet.ingress.index()].join(entry, free);
     }
 
     /// Sends the token of the slot that begins now, and sets the timer to the next one.
@@ -265,7 +282,7 @@ impl Model {
             let number = receiver.missing(next).or_else(|| receiver.missing(0));
             let number = number.expect("a complete flow has left");
             let is_last = receiver.missing(number + 1).is_none();
-            tokens.given(id, number + 1, is_last, (now, slot), &plan.rules);
+            tokens.given(id, number + 1, is_last, (now, slot));
             let header = Header { kind: kind::TOKEN, number, seq: u64::from(sent), ..Header::default() };
             cx.send_to_sender(id, plan.control, header);
         }
@@ -278,7 +295,6 @@ impl Model {
     /// A data packet.
     fn on_data(&mut self, packet: &Packet, cx: &mut impl Host) {
         let Packet { conn: id, header: Header { kind, number, len, ack, .. }, .. } = *packet;
-        let plan = self.plans.of(cx.conn(id));
         cx.note_arrival(packet);
         let receiver = self.receivers.at(id, cx);
         let delivered = receiver.delivery.receive(id, number, len, kind == kind::LAST, cx);
@@ -286,7 +302,7 @@ impl Model {
         if delivered.completes {
             tokens.leave(id);
         } else if delivered.arrival != Arrival::Duplicate {
-            tokens.arrived(id, ack as u32, &plan.rules);
+            tokens.arrived(id, ack as u32);
         }
     }
 }
@@ -295,7 +311,7 @@ impl Endpoint for Model {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
         let plan = self.plans.of(cx.conn(id));
         let sender = self.senders.open(id, cx);
-        sender.reset(plan, start.size);
+        sender.reset(id, plan, start.size, cx);
         sender.request(id, plan, cx);
         self.settle(id, cx);
     }
@@ -309,7 +325,8 @@ impl Endpoint for Model {
     #[inline]
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
         let id = packet.conn;
-        if self.receivers.at(id, cx).packets == 0 {
+        let joins = self.receivers.at(id, cx).packets == 0;
+        if joins {
             self.join(packet, cx);
         }
         if packet.header.kind != kind::RTS {
@@ -321,7 +338,9 @@ impl Endpoint for Model {
             cx.send_to_sender(id, control, Header { kind: kind::ACK, ..Header::default() });
         }
         let link = receiver.link;
-        self.serve(LinkId(link), cx);
+        if joins || self.plans.of(cx.conn(id)).heeds_answers {
+            self.serve(LinkId(link), cx);
+        }
     }
 
     #[inline]

@@ -29,9 +29,11 @@ struct Token {
 pub struct Sender {
     size: u64,
     packets: u32,
-    /// Packets that go without tokens, and those of them that have been sent.
+    /// Packets that go with the tokens that a flow begins with, and those of them that have been sent.
     free: u32,
     free_sent: u32,
+    /// When free tokens that have not been used expire.
+    free_expires: Time,
     tokens: VecDeque<Token>,
     /// Packets that have been sent, and how many.
     sent: Reassembly,
@@ -42,12 +44,14 @@ pub struct Sender {
 
 impl Sender {
     /// Starts over for another flow, with the memory of the one before.
-    pub fn reset(&mut self, plan: &Plan, size: u64) {
+    pub fn reset(&mut self, id: ConnId, plan: &Plan, size: u64, cx: &mut impl Host) {
         let (mut tokens, mut sent) = (std::mem::take(&mut self.tokens), std::mem::take(&mut self.sent));
         tokens.clear();
         sent.clear();
         let packets = plan.packets(size);
-        *self = Sender { size, packets, free: plan.free(packets), tokens, sent, ..Sender::default() };
+        let (free, slot) = (plan.free(packets), cx.transmission(cx.port(id), plan.full));
+        let free_expires = cx.now().saturating_add(slots(slot, f64::from(free) + plan.token_expiry));
+        *self = Sender { size, packets, free, free_expires, tokens, sent, ..Sender::default() };
     }
 
     /// The request that opens a flow, and asks again if nothing comes.
@@ -93,11 +97,14 @@ impl Sender {
 
     /// The next packet, if no token for it has expired: first those that need none.
     pub fn next_packet(&mut self, id: ConnId, plan: &Plan, cx: &mut impl Host) -> Option<Packet> {
+        let now = cx.now();
+        if self.free_expires < now {
+            self.free_sent = self.free;
+        }
         let (packet, token) = if self.free_sent < self.free {
             self.free_sent += 1;
-            (self.free_sent - 1, 0)
+            (self.free_sent - 1, self.free_sent)
         } else {
-            let now = cx.now();
             while self.tokens.front().is_some_and(|token| token.expires < now) {
                 self.tokens.pop_front();
             }
