@@ -28,6 +28,11 @@ const CYCLE_STEPS: u64 = 2_000_000;
 /// Links of a cycle that are named.
 const CYCLE_NAMES: usize = 8;
 
+/// Round trips of an empty network from which on a flow with a window is taken to pause for timers alone, and those that are
+/// proposed for the gap of flowlets: CONGA's 500 us are some five of its testbed's under load (SIGCOMM 2014, section 5).
+const GAP_MOST: u64 = 20;
+const GAP_PROPOSED: u64 = 5;
+
 /// All that a scenario, set up, probably does not mean.
 pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     let mut found = Vec::new();
@@ -86,7 +91,8 @@ pub fn loads(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     let mut found: Vec<Advice> = offers.iter().filter_map(advise).collect();
     if found.is_empty() {
         let offers: Vec<Offer> = offers.into_iter().map(|(offer, _)| offer).collect();
-        found.extend(overload::together(&offers, setup).or_else(|| crowded::advice(&offers, setup)));
+        found
+            .extend(overload::together(&offers, setup).or_else(|| crowded::advice(scenario, &offers, setup)));
     }
     found
 }
@@ -225,7 +231,8 @@ fn too_high(offer: &Offer, with: &str) -> Option<Advice> {
     })
 }
 
-/// A pause that ends flowlets, below the largest difference of the delays of paths between two hosts.
+/// A pause that ends flowlets, below the largest difference of the delays of paths between two hosts, or of so many round trips
+/// that flows hardly ever pause so long.
 fn gaps(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     let gap = |entry: &Entry| {
         let balancer = scenario.balancer_of(entry);
@@ -236,10 +243,16 @@ fn gaps(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
         return Vec::new();
     }
     let spread = spread(&setup.fabric, &setup.routes, setup.full_packet);
-    given.into_iter().filter_map(|(path, gap)| short_gap(&path, gap, spread)).collect()
+    // That of a shortest path, and there and back by the slowest of equal length.
+    let shortest = setup.longest.iter().map(|longest| longest.round_trip).max().unwrap_or_default();
+    let round_trip = Time(shortest.0.saturating_add(2 * spread.0));
+    let advise = |(path, gap): (String, Time)| {
+        short_gap(&path, gap, spread).or_else(|| long_gap(&path, gap, round_trip, spread))
+    };
+    given.into_iter().filter_map(advise).collect()
 }
 
-/// The same of one balancer.
+/// A gap that ends flowlets in the midst of a window.
 fn short_gap(path: &str, gap: Time, spread: Time) -> Option<Advice> {
     (gap < spread).then(|| Advice {
         path: format!("{path}.gap"),
@@ -250,6 +263,20 @@ fn short_gap(path: &str, gap: Time, spread: Time) -> Option<Advice> {
             span(spread)
         ),
         write: format!("{path}.gap = \"{}\"", about(spread)),
+    })
+}
+
+/// A gap that no flow with a window makes unless it waits for a timer.
+fn long_gap(path: &str, gap: Time, round_trip: Time, spread: Time) -> Option<Advice> {
+    let trips = gap.0 / round_trip.0.max(1);
+    (trips >= GAP_MOST).then(|| Advice {
+        path: format!("{path}.gap"),
+        message: format!(
+            "{} is {trips} round trips of the empty network: flows seldom pause so long, so that flowlets hardly ever end and \
+             each flow keeps its path",
+            span(gap),
+        ),
+        write: format!("{path}.gap = \"{}\"", about(spread.max(Time(GAP_PROPOSED.saturating_mul(round_trip.0))))),
     })
 }
 
@@ -441,6 +468,11 @@ mod tests {
             "19 us is below the largest difference of delays of two paths, 20 us for a full packet in an empty network: \
              packets of a new flowlet overtake those of the last one"
         );
+        // A round trip by the far switch takes 48 us, and 4.9 us for the packets.
+        let [advice] = &advised("{ letflow = { gap = \"2ms\" } }")[..] else { panic!("one advice") };
+        assert!(advice.message.starts_with("2 ms is 37 round trips"), "{}", advice.message);
+        assert_eq!(advice.write, "routing.balancer.letflow.gap = \"270us\"");
+        assert_eq!(advised("{ letflow = { gap = \"900us\" } }"), []);
         // Ten microseconds by default, where flows choose.
         assert_eq!(advised("\"adaptive\""), []);
         let flows = advised("{ adaptive = { granularity = \"flow\" } }");

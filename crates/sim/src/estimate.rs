@@ -14,6 +14,7 @@ use crate::observe::events;
 use crate::observe::samples::{ROW_BYTES, SERIES_OF_FLOW, SERIES_OF_LINK, Sampler};
 use crate::observe::{Recorders, capture};
 use crate::problem::Problem;
+use crate::queue::Feature;
 use crate::routing;
 use crate::scenario::Scenario;
 use crate::setup::Setup;
@@ -154,6 +155,11 @@ fn crowd(scenario: &Scenario, setup: &Setup) -> Option<NodeId> {
         first: Time,
         packets: u64,
         largest: u64,
+    }
+    // Where nothing is dropped a burst waits its turn; of trimmed packets the headers arrive.
+    const SPARES: [Feature; 4] = [Feature::Trimming, Feature::Lossless, Feature::Credits, Feature::Unlimited];
+    if setup.queue.offers().iter().any(|feature| SPARES.contains(feature)) {
+        return None;
     }
     let holds = setup.queue.most_packets(scenario.full_packet())?;
     let profiles = setup.profiles.iter().zip(&setup.longest);

@@ -46,11 +46,23 @@ fn span_of_starts(setup: &Setup, window: &Window, wanted: Time) -> Option<Advice
         path: "run.measure".into(),
         message: format!(
             "{begins}; at this load the network needs {} until it is in a steady state: measured flows meet less traffic than \
-             the load names, and their times are too short",
-            span(wanted)
+             the load names, and their times are too short{}",
+            span(wanted),
+            unmeasured_fault(setup, wanted)
         ),
         write: format!("run.measure.from = \"{}\"", about(wanted)),
     })
+}
+
+/// What to do with the first fault that a warm-up until then would hide; a network that is damaged from the start stays so.
+fn unmeasured_fault(setup: &Setup, warm_up: Time) -> String {
+    let hidden = |at: &u64| *at > 0 && Time(*at) < warm_up;
+    match setup.faults.summary.iter().map(|fault| fault.at_ps).filter(hidden).min() {
+        None => String::new(),
+        Some(at) => {
+            format!("; the fault at {} would fall into the warm-up: move it behind, too", span(Time(at)))
+        }
+    }
 }
 
 /// From the first to the last start of arrivals at a rate that are not background.
@@ -78,4 +90,43 @@ fn few_flows(setup: &Setup) -> Option<Advice> {
 fn starts(setup: &Setup) -> impl DoubleEndedIterator<Item = Time> + '_ {
     let timed = setup.traffic.flows[..setup.traffic.timed].iter();
     timed.filter(|flow| setup.is_loaded(flow.entry as usize)).map(|flow| flow.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::checked::Checked;
+    use crate::scenario::{Format, no_files};
+
+    /// A cable that goes down 50 us after the start, in a run that is measured from then on, would be missed by a window behind
+    /// the warm-up; one that is down from the start is not.
+    #[test]
+    fn a_fault_in_the_warm_up_is_named() {
+        let said = |at: &str| {
+            let text = format!(
+                r#"
+                transport.tcp = {{}}
+                topology.leaf-spine = {{ leaves = 2, spines = 2, hosts = 4 }}
+                run.measure.from = "1ns"
+                run.until = "20ms"
+                [[faults.events]]
+                at = "{at}"
+                target.cable = ["leaf 0", "spine 1"]
+                change = "down"
+                [[traffic]]
+                name = "all"
+                arrivals.poisson.load = 0.3
+                matrix.uniform = {{}}
+                sizes.web-search = {{}}
+                flows = 2000
+                "#
+            );
+            let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+            let advice = checked.outlook().expect("a small run").advice;
+            advice.into_iter().find(|one| one.path == "run.measure").expect("it needs a warm-up").message
+        };
+        assert!(
+            said("50us").ends_with("; the fault at 50 us would fall into the warm-up: move it behind, too")
+        );
+        assert!(said("0s").ends_with("their times are too short"));
+    }
 }
