@@ -152,6 +152,7 @@ __all__ = [
     "Ictcp",
     "Idle",
     "IdleRestart",
+    "IdleWait",
     "InOrder",
     "Incast",
     "Infinite",
@@ -2574,12 +2575,15 @@ class Phost(Model):
     """
 
     token_expiry: float = 1.5
-    """Slots from the arrival of a token at its sender to its expiry. At least 1.0, at most 1000000.0."""
+    """Slots from the arrival of a token at its sender to its expiry. The n tokens that a flow begins with
+    expire n slots later. At least 1.0, at most 1000000.0.
+    """
 
     window_timeout: float = 25.0
-    """Slots without an answer after which the tokens of the window are forgiven. At least 1.0, at most
-    1000000.0.
-    """
+    """Slots from the last token of a full window to one more token. At least 1.0, at most 1000000.0."""
+
+    idle_wait: IdleWait = "whole"
+    """Whether an answer ends that wait at a receiver that has no other flow to serve."""
 
     resend: float = 9.0
     """Slots from the last token of a flow to tokens for the packets that are missing. At least 1.0, at
@@ -6194,6 +6198,9 @@ ScheduledLevels = Literal["lowest", "highest"]
 
 # Flows that send their first packets without tokens.
 FreeFor = Literal["short", "all"]
+
+# The end of the wait of a receiver all of whose flows have full windows.
+IdleWait = Literal["whole", "until-answer"]
 
 # Packets that raise the limits of a sender's credit.
 RaisedBy = Literal["unmarked", "every"]

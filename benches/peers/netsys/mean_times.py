@@ -4,8 +4,8 @@ Builds the simulator from a checkout, of which nothing is in this repository. Pr
 last acknowledgement at the sender by length of flow. pHost's column "repaired" is of the simulator with one line
 changed: it sends lost data again as packets of 40 B, so that its incasts with losses end too early.
 
-    .venv/bin/python benches/peers/netsys/pairs.py CHECKOUT --case incast
-    .venv/bin/python benches/peers/netsys/pairs.py CHECKOUT --transport pfabric
+    .venv/bin/python benches/peers/netsys/mean_times.py CHECKOUT --case incast
+    .venv/bin/python benches/peers/netsys/mean_times.py CHECKOUT --transport pfabric
 """
 
 import argparse
@@ -31,8 +31,8 @@ START_S = 0.001
 # Packets: short flows are those that pHost sends with free tokens.
 SHORT, MEDIUM = 8, 300
 
-# The simulator's settings for each transport, in its own names; those of its script, with the rate of hosts' links at 10 Gbps
-# and whole packets forwarded, as the papers describe them.
+# The simulator's settings for each transport, in its own names: those of its script, but hosts' links of 10 Gbps and
+# whole packets forwarded, as the papers describe them.
 COMMON = """\
 queue_size: 36864
 propagation_delay: 0.0000002
@@ -115,13 +115,16 @@ def main() -> int:
     parser.add_argument("--transport", choices=sorted(THEIRS), help="that one; default both")
     parser.add_argument("--case", action="append", help="only cases that have this in their name")
     given = parser.parse_args()
-    programs = {name: built(given.checkout, name, change) for name, change in (("theirs", False), ("repaired", True))}
+    programs = {
+        name: built(given.checkout, name, change) for name, change in (("theirs", False), ("repaired", True))
+    }
     cases = {
         name: flows
         for name, flows in CASES.items()
         if not given.case or any(part in name for part in given.case)
     }
-    print(f"{'transport':<9} {'case':<22} {'packets':<8} {'flows':>6} {'theirs us':>10} {'repaired':>10} {'ours':>10} {'ratio':>6}")
+    heads = f"{'theirs us':>10} {'repaired':>10} {'ours':>10} {'ratio':>6}"
+    print(f"{'transport':<9} {'case':<22} {'packets':<8} {'flows':>6} {heads}")
     complete = True
     for transport in [given.transport] if given.transport else sorted(THEIRS):
         for name, flows in cases.items():
@@ -144,7 +147,9 @@ def built(checkout: Path, name: str, repaired: bool) -> Path:
         text = path.read_text(encoding="utf-8")
         assert text.count(LOST) == 1, f"{path} is not the file that this script knows"
         path.write_text(text.replace(LOST, REPAIRED), encoding="utf-8")
-    sources = sorted(str(path) for part in ("coresim", "ext", "run") for path in (folder / part).glob("*.cpp"))
+    sources = sorted(
+        str(path) for part in ("coresim", "ext", "run") for path in (folder / part).glob("*.cpp")
+    )
     subprocess.run(["g++", "-std=c++11", "-O3", "-w", "-o", str(program), *sources], check=True)
     return program.absolute()
 
@@ -168,11 +173,9 @@ def compare(programs: dict[str, Path], transport: str, name: str, flows: Sequenc
             for side, times in sides.items()
         }
         reference = means["repaired"] if transport == "phost" else means["theirs"]
-        print(
-            f"{transport:<9} {name:<22} {words:<8} {len(chosen):>6} {means['theirs']:>10.2f} {means['repaired']:>10.2f} "
-            f"{means['ours']:>10.2f} {means['ours'] / reference:>6.3f}",
-            flush=True,
-        )
+        cells = " ".join(f"{means[side]:>10.2f}" for side in ("theirs", "repaired", "ours"))
+        ratio = means["ours"] / reference
+        print(f"{transport:<9} {name:<22} {words:<8} {len(chosen):>6} {cells} {ratio:>6.3f}", flush=True)
     return complete
 
 
@@ -206,10 +209,19 @@ def ours(transport: str, flows: Sequence[Flow], folder: Path) -> dict[int, float
     table.write_text("src,dst,size,start\n" + "".join(rows), encoding="utf-8")
     network = folder / "network.json"
 
-
     network.write_text(json.dumps({"topology": NETWORK, "transport": OURS[transport]}), encoding="utf-8")
     scenario = folder / "scenario.toml"
-    command = [sys.executable, "-m", "flowyard", "import", str(table), "--topology", str(network), "-o", str(scenario)]
+    command = [
+        sys.executable,
+        "-m",
+        "flowyard",
+        "import",
+        str(table),
+        "--topology",
+        str(network),
+        "-o",
+        str(scenario),
+    ]
     subprocess.run([*command, "--transport", transport], check=True, stdout=subprocess.DEVNULL)
     run = fy.run(scenario, set={"transport": OURS[transport]})
     times = pl.DataFrame(run.flows)["fct_acked_ps"].to_list()
