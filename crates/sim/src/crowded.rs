@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::advice::{Advice, NEARLY, Offer};
-use crate::balancer::{Balancer, Settings as _};
+use crate::balancer::Balancer;
 use crate::ids::{LinkId, NodeId};
 use crate::observe::link_name;
 use crate::scenario::Scenario;
