@@ -1,8 +1,8 @@
 """PowerTCP: shares of flows that join, and standing queues against closed forms.
 
 Addanki et al., "PowerTCP: Pushing the performance limits of datacenter networks", NSDI 2022. Where a flow's window w is
-steady, what its power takes is what beta adds: w (1 - eta / P) = beta. The queue of the bottleneck follows. The authors'
-simulator (inet-tub/ns3-datacenter) has other constants than the paper, with a queue of their own.
+steady, its power P takes as much as beta adds: w (1 - eta / P) = beta. The queue of the bottleneck follows. The
+authors' simulator (inet-tub/ns3-datacenter) has other constants than the paper, with a queue of their own.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def expected_queue(law: str, flows: int) -> float:
 
 
 def _scenario(senders: int, entries: list[dict[str, Any]], until: str) -> dict[str, Any]:
-    """One switch and one receiver; the cables make up the round trip T with the packet of 1090 B and its ACK of 88 B."""
+    """One switch and one receiver; cables, a packet of 1090 B and its ACK of 88 B make up the round trip T."""
     return {
         "topology": {"single-switch": {"hosts": senders + 1, "rate": "25Gbps", "delay": "7051ns"}},
         "transport": {"roce": {"header_bytes": "90B", "ack_bytes": "88B", "congestion": {"powertcp": {}}}},
@@ -78,9 +78,11 @@ def _laws(*names: str) -> Axis:
 
 
 def _standing(law: str, scale: Scale) -> Plan:
-    """So many flows for 20 ms, of which the second half is measured."""
-    base = _scenario(1, [_flow("flows", "0s", {"incast": {"senders": 1, "receiver": 0}}, "100us")], "20ms")
-    base["run"]["measure"] = {"from": "10ms", "until": "end"}
+    """So many flows for 20 ms, at quick scale 8, of which the second half is measured."""
+    half_ms = scale.pick(4, 10)
+    flows = _flow("flows", "0s", {"incast": {"senders": 1, "receiver": 0}}, "100us")
+    base = _scenario(1, [flows], f"{2 * half_ms}ms")
+    base["run"]["measure"] = {"from": f"{half_ms}ms", "until": "end"}
     hosts, senders = "topology.single-switch.hosts", "traffic.flows.matrix.incast.senders"
     numbers = FLOWS[law]
     axis = Axis("senders", {hosts: [n + 1 for n in numbers], senders: list(numbers)}, labels=numbers)
@@ -182,7 +184,11 @@ def _incast(tables: Tables) -> Judgement:
 
 
 def _within(
-    tables: Tables, law: str, numbers: tuple[int, ...], bounds: Callable[[int], tuple[float, float]], per: float = 1
+    tables: Tables,
+    law: str,
+    numbers: tuple[int, ...],
+    bounds: Callable[[int], tuple[float, float]],
+    per: float = 1,
 ) -> Judgement:
     """Whether the mean queue with so many flows, over so much, is within bounds around its closed form."""
     rows = tables["standing"].filter(pl.col("senders").is_in(numbers), law=law)
@@ -216,7 +222,9 @@ def _beta_each(tables: Tables) -> Judgement:
         return queue - slack, queue + slack
 
     units = {"bytes of payload, as of windows": WIRE / PAYLOAD, "bytes on the wire": 1.0}
-    return by_reading({name: _within(tables, PAPER, FLOWS[PAPER], bounds, per) for name, per in units.items()})
+    return by_reading(
+        {name: _within(tables, PAPER, FLOWS[PAPER], bounds, per) for name, per in units.items()}
+    )
 
 
 def _round_trip(tables: Tables) -> Judgement:
@@ -288,10 +296,10 @@ FIGURE = Figure(
         "standing": Needs(5, by=("law", "senders")),
     },
     assumed=(
-        "One switch and one receiver, 25 Gbps, a round trip of 28.96 us without queues: that of the longest path in the "
-        "authors' simulator, from which both have their windows. Packets of 1090 B, with the room for telemetry.",
-        "Flows join at 1, 100, 200 and 300 ms (quick scale: every 4 ms); a step ends with its last tenth. In the incast "
-        "ten join 1 ms after the first.",
+        "One switch and one receiver, 25 Gbps, a round trip of 28.96 us without queues: that of the longest path in "
+        "the authors' simulator, from which both have their windows. Packets of 1090 B, with the room for telemetry.",
+        "Flows join at 1, 100, 200 and 300 ms (quick scale: every 4 ms); a step ends with its last tenth. In the "
+        "incast ten join 1 ms after the first.",
         "theta: its base round trip is 1.05 times the least one, which is the margin of the authors' simulator.",
         "Queues are what waits behind the packet on the wire, in bytes on the wire; windows and beta count payload, of "
         "which a packet has 1000 B.",

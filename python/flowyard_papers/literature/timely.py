@@ -1,7 +1,7 @@
 """TIMELY: two flows use a link whatever their shares; and the tail of short flows beside that of flow control alone.
 
-Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015. Zhu et al., "ECN or delay: lessons
-learnt from analysis of DCQCN and TIMELY", CoNEXT 2016: the gradient alone has no fair share.
+Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015. Zhu et al., "ECN or delay:
+lessons learnt from analysis of DCQCN and TIMELY", CoNEXT 2016: the gradient alone has no fair share.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -123,7 +123,9 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     )
     pauses = sweeps["tail"].links.group_by(by).agg(pl.col("pauses").sum().cast(pl.Int64))
     return {
-        "rates": shown.select("network", "flow", "gbps", time_ms=time_ms).sort("network", "flow", "time_ms").collect(),
+        "rates": shown.select("network", "flow", "gbps", time_ms=time_ms)
+        .sort("network", "flow", "time_ms")
+        .collect(),
         "shares": shares.sort(keys).collect(),
         "tail": tail.join(pauses, on=by).sort(by).collect(),
     }
@@ -166,22 +168,31 @@ def draw(tables: Tables) -> "Picture":
         rates, shares = panels[3 * row : 3 * row + 2]
         for (flow,), rows in tables["rates"].filter(network=network).group_by("flow", maintain_order=True):
             rates.plot(rows["time_ms"], rows["gbps"], linewidth=1, label=FLOWS[int(str(flow))])
-        rates.set(xlabel="ms", ylabel="goodput (Gbps)", title=f"{network}; the second from {SHOWN_US / 1000:g} ms on")
+        rates.set(
+            xlabel="ms",
+            ylabel="goodput (Gbps)",
+            title=f"{network}; the second from {SHOWN_US / 1000:g} ms on",
+        )
         rates.legend()
         rows = tables["shares"].filter(network=network)
         for place, name in enumerate(FLOWS):
             shares.plot(rows["offset_us"] / 1000, rows[f"{name}_gbps"], style.MARKERS[place], label=name)
-        shares.set(xlabel="start of the second (ms)", ylabel="goodput (Gbps)", title=f"{network}; second half")
+        shares.set(
+            xlabel="start of the second (ms)", ylabel="goodput (Gbps)", title=f"{network}; second half"
+        )
         shares.set(xscale="log", ylim=(0, gbps))
         shares.legend()
-    tail = panels[2]
-    panels[5].set_axis_off()
+    tail, pauses = panels[2], panels[5]
     for place, name in enumerate(CONTROLS):
         rows = tables["tail"].filter(control=name)
         tail.plot(rows["load"], rows["short_p99_us"], style.MARKERS[place], label=name)
-    tail.set(xlabel="load", ylabel="p99 of the FCT up to 100 KB (us)", yscale="log", title="web search")
-    tail.set_xticks(LOADS)
-    tail.legend()
+        pauses.plot(rows["load"], rows["pauses"], style.MARKERS[place], label=name)
+    tail.set(ylabel="p99 of the FCT up to 100 KB (us)", yscale="log", title="web search")
+    pauses.set(ylabel="pauses in a run", yscale="symlog", title="web search")
+    for axes in (tail, pauses):
+        axes.set(xlabel="load")
+        axes.set_xticks(LOADS)
+        axes.legend()
     return picture
 
 
@@ -194,9 +205,10 @@ FIGURE = Figure(
     draw=draw,
     needs={"shares": Needs(5, by=("network", "offset_us")), "tail": Needs(5, by=("control", "load"))},
     assumed=(
-        "Two flows: one switch, rates of the last 30 of 60 ms (quick scale: 10 of 20). All constants of TIMELY are those "
-        "of the HPCC simulator, which are the defaults.",
-        "The tail: uniform web search flows on a fat-tree of 16 hosts, 10 Gbps and 5 us a cable, whose ports pause in "
-        "both cases; the paper has round-trip times on a testbed. All 800 flows count (quick scale: 80). Flow control alone: flows at the rate of their line.",
+        "Two flows: one switch, rates of the last 30 of 60 ms (quick scale: 10 of 20). All constants of TIMELY are "
+        "those of the HPCC simulator, which are the defaults.",
+        "The tail: 800 uniform web search flows (quick scale: 80) on a fat-tree of 16 hosts, 10 Gbps and 5 us a cable, "
+        "whose ports pause in both cases; the paper has round-trip times on a testbed. Flow control alone: flows at "
+        "the rate of their line.",
     ),
 )
