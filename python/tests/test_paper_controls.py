@@ -5,7 +5,7 @@ import pytest
 from conftest import through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import abm, fpq, ictcp, powertcp, timely
+from flowyard_papers.literature import _tails, abm, fpq, ictcp, powertcp, timely
 
 MODULES = (powertcp, timely, abm, ictcp, fpq)
 
@@ -159,7 +159,7 @@ def test_closed_forms_of_full_queues():
     assert [round(4 * abm.expected(abm.ABM, 4)), round(4 * abm.expected(abm.TWO, 4))] == [1_310_720, 983_040]
 
 
-def bursts(worst=1.0, transports=tuple(abm.TRANSPORTS)):
+def bursts(worst=1.0, transports=tuple(_tails.TRANSPORTS)):
     rows = [
         {
             "buffer": buffer,
@@ -170,7 +170,7 @@ def bursts(worst=1.0, transports=tuple(abm.TRANSPORTS)):
         }
         for buffer in (abm.DT, abm.ABM)
         for name in transports
-        for burst in abm.BURSTS
+        for burst in _tails.BURSTS
     ]
     return {"points": pl.DataFrame(rows)}
 

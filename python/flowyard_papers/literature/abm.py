@@ -1,8 +1,7 @@
 """Memory that ports share: full queues under dynamic thresholds and ABM; tails of short flows beside incasts.
 
 Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998. Addanki et al., "ABM:
-Active buffer management in datacenters", SIGCOMM 2022, with the network of the authors' simulator
-(inet-tub/ns3-datacenter): two leaves of 32 hosts, 3.93 MB for the 40 ports of a leaf, alpha 0.5.
+Active buffer management in datacenters", SIGCOMM 2022.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -14,31 +13,18 @@ from flowyard.papers import style
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, by_reading, judged, not_reached
 from flowyard.sweeps import Axis, Plan
+from flowyard_papers.literature import _tails
+from flowyard_papers.literature._tails import ABM, ALPHA, DT, MEMORY
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-MEMORY, ALPHA, WIRE = 3_932_160, 0.5, 1500
-DT, ABM, TWO = "dynamic thresholds", "ABM", "ABM, two classes"
-MEMBERS = {DT: "dynamic", ABM: "abm", TWO: "abm"}
+WIRE, TWO = 1500, "ABM, two classes"
+MEMBERS = {**_tails.MEMBERS, TWO: "abm"}
 # Over which ABM takes drain rates: in the authors' code for RDMA, and in that for TCP, where it is 25 packets.
 UPDATES_US = (25, 30)
 # Full queues, of one class or of each of two; the ports of the latter are twice as many.
 QUEUES = (1, 2, 4, 8, 16)
-# Bursts by shares of the memory; an incast has so many senders.
-BURSTS, SENDERS = (0.125, 0.75), 32
-# Incasts a second for each of 64 hosts.
-RATE, HOSTS = 2, 64
-SHORT_BYTES = 100_000
-# Timeouts of TCP and of IRN alike.
-_TIMEOUT = "5ms"
-_LOSSY = {"recovery": {"irn": {"rto_low": _TIMEOUT, "rto_high": _TIMEOUT}}}
-TRANSPORTS: dict[str, dict[str, Any]] = {
-    "DCTCP": {"tcp": {"preset": "datacentre", "congestion": "dctcp", "sack": True, "rto_min": _TIMEOUT}},
-    "TIMELY": {"roce": {"congestion": "timely", **_LOSSY}},
-    "PowerTCP": {"roce": {"congestion": "powertcp", "header_bytes": "90B", "ack_bytes": "88B", **_LOSSY}},
-}
-KEYS = ["buffer", "protocol", "burst"]
 
 
 def expected(buffer: str, queues: int) -> float:
@@ -101,54 +87,9 @@ def _full(scale: Scale) -> Plan:
     return Plan(base, [full], scale.pick(1, 5), name="full queues")
 
 
-def _tails(scale: Scale) -> Plan:
-    """Web search flows at 40 % load beside incasts."""
-    leaf, senders = scale.pick(8, HOSTS // 2), scale.pick(SENDERS // 4, SENDERS)
-    memory = MEMORY * leaf * 2 // HOSTS
-    traffic = [
-        {
-            "name": "web",
-            "arrivals": {"poisson": {"load": 0.4}},
-            "matrix": "uniform",
-            "sizes": "web-search",
-            "flows": scale.pick(20, 600),
-        },
-        {
-            "name": "burst",
-            "background": True,
-            "arrivals": {"poisson": {"rate": RATE * HOSTS * senders, "each": "round", "until": "10s"}},
-            "matrix": {"incast": {"senders": senders, "receiver": "random"}},
-            "sizes": {"fixed": "1B"},
-        },
-    ]
-    base = {
-        "topology": {
-            "leaf-spine": {
-                "leaves": 2,
-                "hosts": leaf,
-                "spines": 2,
-                "parallel": leaf // 8,
-                "rate": "10Gbps",
-                "delay": "10us",
-            }
-        },
-        "queue": {"ecn": {"limit": {"bytes": f"{memory}B"}, "threshold": {"packets": 65}}},
-        "traffic": traffic,
-        "run": {"measure": "all", "until": "1s"},
-    }
-    rules = [{MEMBERS[name]: {"size": f"{memory}B", "alpha": ALPHA}} for name in (DT, ABM)]
-    sizes = [f"{round(share * memory / senders)}B" for share in BURSTS]
-    axes = [
-        Axis("buffer", {"buffer": rules}, labels=[DT, ABM]),
-        Axis("protocol", {"transport": list(TRANSPORTS.values())}, labels=list(TRANSPORTS)),
-        Axis("burst", {"traffic.burst.sizes.fixed": sizes}, labels=BURSTS),
-    ]
-    return Plan(base, axes, scale.pick(1, 5), name="tails")
-
-
 def plans(scale: Scale) -> dict[str, Plan]:
     """Full queues by their number; tails beside incasts."""
-    return {"full": _full(scale), "tails": _tails(scale)}
+    return {"full": _full(scale), "tails": _tails.plan(scale)}
 
 
 def tables(sweeps: Sweeps) -> Tables:
@@ -166,26 +107,12 @@ def tables(sweeps: Sweeps) -> Tables:
         of_class=name.list.get(1).cast(pl.Int64),
         update_us=name.list.get(2).cast(pl.Int64),
     ).collect()
-    fct_ms, done = pl.col("fct_ps") / 1e9, pl.col("completed")
-    web = pl.col("tag") == "web"
-    tail = fct_ms.filter(web & (pl.col("size_bytes") <= SHORT_BYTES)).quantile(0.99, "linear")
-    runs = (
-        sweeps["tails"]
-        .flows.group_by(*KEYS, "replica")
-        .agg(
-            flows=web.sum().cast(pl.Int64),
-            short_p99_ms=pl.when((done | ~web).all()).then(tail),
-            burst_p99_ms=fct_ms.filter((pl.col("tag") == "burst") & done).quantile(0.99, "linear"),
-            drops=pl.col("drops").sum().cast(pl.Int64),
-        )
-        .collect()
-        .sort(*KEYS, "replica")
-    )
+    runs = _tails.runs(sweeps["tails"])
     order = ["buffer", "update_us", "of_class", "replica"]
     return {
         "full": full.select(*order, "queues", "least_bytes", "most_bytes").sort(order),
         "tails": runs,
-        "points": replica_means(runs, KEYS, ["short_p99_ms", "burst_p99_ms"]),
+        "points": replica_means(runs, _tails.KEYS, ["short_p99_ms", "burst_p99_ms"]),
     }
 
 
@@ -204,7 +131,7 @@ def _shares(tables: Tables, buffer: str, packets: int, update_us: int = UPDATES_
     return judged(
         abs(worst) <= packets * WIRE,
         f"furthest {worst:+,.0f} B from {expected(buffer, n):,.0f} B, with {n}",
-        f"within {packets} packets, {packets * WIRE:,} B",
+        f"within {packets * WIRE:,} B",
     )
 
 
@@ -218,21 +145,6 @@ def _active(tables: Tables) -> Judgement:
 
 def _two_classes(tables: Tables) -> Judgement:
     return by_reading({f"drain rates over {us} us": _shares(tables, TWO, 2, us) for us in UPDATES_US})
-
-
-def _no_longer_tail(tables: Tables) -> Judgement:
-    """The means over seeds of the 99th percentile, ABM over dynamic thresholds, with each transport and burst."""
-    points = tables["points"]
-    if points.filter(pl.col("short_p99_ms").is_not_null()).height != 2 * len(TRANSPORTS) * len(BURSTS):
-        return not_reached("there are not all transports, or flows have not ended")
-    ratios = {}
-    for transport in TRANSPORTS:
-        for burst in BURSTS:
-            of = points.filter(protocol=transport, burst=burst)
-            active, dynamic = (of.filter(buffer=name)["short_p99_ms"].item() for name in (ABM, DT))
-            ratios[f"{transport} at {burst:g}"] = active / dynamic
-    measured = ", ".join(f"{name} {ratio:.3g}" for name, ratio in ratios.items())
-    return judged(max(ratios.values()) <= 1, measured, f"at most 1 times that under {DT}")
 
 
 def draw(tables: Tables) -> "Picture":
@@ -259,14 +171,7 @@ def draw(tables: Tables) -> "Picture":
         axes.set_xticks(QUEUES, [str(n) for n in QUEUES])
         axes.set_xticks([], minor=True)
     each.legend()
-    measures = {"short_p99_ms": "web search, up to 100 KB", "burst_p99_ms": "flows of incasts"}
-    for axes, (measure, title) in zip(tails, measures.items(), strict=True):
-        for place, transport in enumerate(TRANSPORTS):
-            for buffer, dash in ((DT, "--"), (ABM, "-")):
-                rows = tables["points"].filter(protocol=transport, buffer=buffer).sort("burst")
-                style.curve(axes, rows, "burst", measure, place, f"{transport}, {buffer}", linestyle=dash)
-        axes.set(xlabel="burst / memory", ylabel="p99 of the FCT (ms)", yscale="log", title=title)
-    tails[1].legend(loc="lower right", fontsize=7)
+    _tails.draw(tables["points"], tails)
     return picture
 
 
@@ -279,10 +184,13 @@ FIGURE = Figure(
         "LIT-ABM.a": _dynamic,
         "LIT-ABM.b": _active,
         "LIT-ABM.c": _two_classes,
-        "LIT-ABM.d": _no_longer_tail,
+        "LIT-ABM.d": _tails.no_longer,
     },
     draw=draw,
-    needs={"full": Needs(5, by=("buffer", "update_us", "of_class")), "tails": Needs(5, by=tuple(KEYS))},
+    needs={
+        "full": Needs(5, by=("buffer", "update_us", "of_class")),
+        "tails": Needs(5, by=tuple(_tails.KEYS)),
+    },
     assumed=(
         "Full queues: two hosts send datagrams to each port, 10 Gbps. Memory counts what waits behind the packet on "
         "the wire; means over 2 ms.",

@@ -40,7 +40,7 @@ def model(flows: int) -> float:
 
 def plans(scale: Scale) -> dict[str, Plan]:
     """Long flows of so many pairs of hosts over one cable."""
-    until = scale.pick(45, 300)
+    until = scale.pick(30, 300)
     base = {
         "topology": {
             "dumbbell": {
@@ -154,7 +154,7 @@ FIGURE = Figure(
     assumed=(
         "A dumbbell with 10 Mbps between its switches and 100 ms there and back, which 83 packets of 1500 B fill; "
         "endless flows of NewReno with SACK and delayed acknowledgements, no timeout below 200 ms. Losses are of the "
-        "last 200 of 300 s (quick scale: 30 of 45).",
+        "last 200 of 300 s (quick scale: 20 of 30).",
         "FPQ's probability grows in proportion to the queue, which is a reconstruction; its other constants are the "
         "defaults: 5000 bits, each cleared once in 4 s. Counts over 40 s have 50,000 bits.",
     ),

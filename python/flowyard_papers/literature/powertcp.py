@@ -1,8 +1,7 @@
 """PowerTCP: shares of flows that join, and standing queues against closed forms.
 
-Addanki et al., "PowerTCP: Pushing the performance limits of datacenter networks", NSDI 2022. Where a flow's window w is
-steady, its power P takes as much as beta adds: w (1 - eta / P) = beta. The queue of the bottleneck follows. The
-authors' simulator (inet-tub/ns3-datacenter) has other constants than the paper, with a queue of their own.
+Addanki et al., "PowerTCP: Pushing the performance limits of datacenter networks", NSDI 2022. Figures are
+those of the authors' simulator, with its constants, with the law of the paper, and with theta-PowerTCP.
 """
 
 from collections.abc import Callable
@@ -13,99 +12,49 @@ import polars as pl
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, by_reading, judged, not_reached
-from flowyard.sweeps import Axis, Plan, Sweep
+from flowyard.sweeps import Plan, Sweep
+from flowyard_papers.literature._powertcp import (
+    FLOWS,
+    LAWS,
+    PAPER,
+    PAYLOAD,
+    PIPE,
+    SIMULATOR,
+    THETA,
+    WIRE,
+    endless,
+    expected_queue,
+    laws,
+    scenario,
+    standing,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
-RATE_BPS, WIRE, PAYLOAD, T_NS = 25_000_000_000, 1090, 1000, 28_960
-PIPE = RATE_BPS * T_NS / 8e9
-# Additive increase in the authors' simulator, as a rate; its margin above the least round trip under theta.
-AI_BPS, ETA, MARGIN = 150_000_000, 0.95, 1.05
-SIMULATOR, PAPER, THETA = "simulator's constants", "paper's law", "theta"
-_BETA, _THETA_BETA = (round(AI_BPS * T_NS * margin / 8e9) for margin in (1, MARGIN))
-LAWS: dict[str, dict[str, Any]] = {
-    SIMULATOR: {"eta": ETA, "beta": f"{_BETA}B", "base_rtt": f"{T_NS}ns"},
-    PAPER: {"base_rtt": f"{T_NS}ns"},
-    THETA: {
-        "mode": "theta",
-        "gamma": 0.7,
-        "beta": f"{_THETA_BETA}B",
-        "base_rtt": f"{round(T_NS * MARGIN)}ns",
-    },
-}
-# Numbers of flows whose standing queue is judged or drawn, by law.
-FLOWS = {SIMULATOR: (2, 5, 10, 11, 20, 40, 60, 97), PAPER: (2, 5, 10, 20, 40), THETA: (2, 5, 10, 11, 20, 40)}
 INCAST = 11
 # Flows that join one after the other.
 JOINING = 4
-
-
-def expected_queue(law: str, flows: int) -> float:
-    """Bytes that wait behind the packet on the wire, by the closed form of a law."""
-    share = flows * AI_BPS / RATE_BPS
-    if law == PAPER:
-        return flows * PIPE / 10
-    if law == THETA:
-        return PIPE * (MARGIN / (1 - share) - 1)
-    return PIPE * max(0.0, ETA / (1 - share) - 1)
-
-
-def _scenario(senders: int, entries: list[dict[str, Any]], until: str) -> dict[str, Any]:
-    """One switch and one receiver; cables, a packet of 1090 B and its ACK of 88 B make up the round trip T."""
-    return {
-        "topology": {"single-switch": {"hosts": senders + 1, "rate": "25Gbps", "delay": "7051ns"}},
-        "transport": {"roce": {"header_bytes": "90B", "ack_bytes": "88B", "congestion": {"powertcp": {}}}},
-        "queue": {"lossless": {"kmin": "1GB", "kmax": "1GB", "xoff": "10MB"}},
-        "traffic": entries,
-        "run": {"until": until},
-    }
-
-
-def _flow(name: str, at: str, matrix: dict[str, Any], jitter: str = "20us") -> dict[str, Any]:
-    return {
-        "name": name,
-        "background": True,
-        "arrivals": {"at-once": {"at": at, "jitter": jitter}},
-        "matrix": matrix,
-        "sizes": "endless",
-    }
-
-
-def _laws(*names: str) -> Axis:
-    return Axis("law", {"transport.roce.congestion.powertcp": [LAWS[name] for name in names]}, labels=names)
-
-
-def _standing(law: str, scale: Scale) -> Plan:
-    """So many flows for 20 ms, at quick scale 8, of which the second half is measured."""
-    half_ms = scale.pick(4, 10)
-    flows = _flow("flows", "0s", {"incast": {"senders": 1, "receiver": 0}}, "100us")
-    base = _scenario(1, [flows], f"{2 * half_ms}ms")
-    base["run"]["measure"] = {"from": f"{half_ms}ms", "until": "end"}
-    hosts, senders = "topology.single-switch.hosts", "traffic.flows.matrix.incast.senders"
-    numbers = FLOWS[law]
-    axis = Axis("senders", {hosts: [n + 1 for n in numbers], senders: list(numbers)}, labels=numbers)
-    return Plan(base, [_laws(law), axis], scale.pick(1, 5), name=f"standing queue, {law}")
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
     """Flows that join at intervals of 100 ms, or 4 ms at quick scale; an incast; standing queues by law."""
     step = scale.pick(4, 100)
     starts = ["1ms", *(f"{n * step}ms" for n in range(1, JOINING))]
-    joining = [_flow(f"flow-{n}", at, {"pairs": [[n + 1, 0]]}) for n, at in enumerate(starts)]
-    shares = _scenario(JOINING, joining, f"{JOINING * step}ms")
+    joining = [endless(f"flow-{n}", at, {"pairs": [[n + 1, 0]]}) for n, at in enumerate(starts)]
+    shares = scenario(JOINING, joining, f"{JOINING * step}ms")
     shares["observe"] = {"samples": {"every": f"{step // 4 * 40}us", "links": []}}
     burst = [
-        _flow("long", "0s", {"pairs": [[INCAST, 0]]}),
-        _flow("others", "1ms", {"incast": {"senders": INCAST - 1, "receiver": 0}}, "1us"),
+        endless("long", "0s", {"pairs": [[INCAST, 0]]}),
+        endless("others", "1ms", {"incast": {"senders": INCAST - 1, "receiver": 0}}, "1us"),
     ]
-    incast = _scenario(INCAST, burst, "6ms")
+    incast = scenario(INCAST, burst, "6ms")
     incast["observe"] = {"samples": {"every": "5us", "links": ["switch -> host 0"], "flows": []}}
     return {
-        "shares": Plan(shares, [_laws(*LAWS)], scale.pick(1, 5), name="shares"),
-        "incast": Plan(incast, [_laws(*LAWS)], scale.pick(1, 5), name="incast"),
-        **{law: _standing(law, scale) for law in LAWS},
+        "shares": Plan(shares, [laws(*LAWS)], scale.pick(1, 5), name="shares"),
+        "incast": Plan(incast, [laws(*LAWS)], scale.pick(1, 5), name="incast"),
+        **{law: standing(law, scale) for law in LAWS},
     }
 
 
@@ -238,7 +187,7 @@ def _round_trip(tables: Tables) -> Judgement:
 
 def draw(tables: Tables) -> "Picture":
     """Rates of four flows; the queue of the incast; standing queues; round trips under theta."""
-    picture, (rates, incast, standing, theta) = style.panels(2, 2)
+    picture, (rates, incast, waiting, theta) = style.panels(2, 2)
     of_law = tables["rates"].filter(law=SIMULATOR)
     for (flow,), rows in of_law.group_by("flow", maintain_order=True):
         rates.plot(rows["time_ms"], rows["gbps"], label=f"flow {int(str(flow)) + 1}")
@@ -250,15 +199,15 @@ def draw(tables: Tables) -> "Picture":
     incast.set(xlabel="ms", ylabel="queue (KB)", yscale="symlog", title="ten flows join one at 1 ms")
     incast.legend()
     for place, law in enumerate((SIMULATOR, PAPER)):
-        _closed_form(standing, tables["standing"], law, place)
-    standing.set(xlabel="flows", ylabel="standing queue (KB)", xscale="log", yscale="symlog", ylim=(0, 1000))
+        _closed_form(waiting, tables["standing"], law, place)
+    waiting.set(xlabel="flows", ylabel="standing queue (KB)", xscale="log", yscale="symlog", ylim=(0, 1e5))
     _closed_form(theta, tables["standing"], THETA, 2)
     theta.set(xlabel="flows", ylabel="round trip / least", xscale="log")
-    for axes in (standing, theta):
-        ticks = [n for n in FLOWS[SIMULATOR] if n != INCAST]
+    for axes, law in ((waiting, SIMULATOR), (theta, THETA)):
+        ticks = [n for n in FLOWS[law] if n != INCAST]
         axes.set_xticks(ticks, [str(n) for n in ticks])
         axes.set_xticks([], minor=True)
-        axes.legend(loc="lower right" if axes is standing else "upper left")
+        axes.legend(loc="upper left")
     return picture
 
 
