@@ -173,7 +173,7 @@ def differences(published: Path, made: Path, measured: Sequence[str] = ()) -> li
     found = [f"{name}: not made any more" for name in sorted(before - now)]
     found += [f"{name}: not published" for name in sorted(now - before)]
     for name in sorted(before & now):
-        rows = (_rows(published / name), _rows(made / name))
+        rows = (read_rows(published / name), read_rows(made / name))
         found += [f"{name}: {line}" for line in _differing(*rows, measured)]
     return found
 
@@ -192,7 +192,8 @@ def _differing(before: list[list[str]], now: list[list[str]], measured: Sequence
     ]
 
 
-def _rows(path: Path) -> list[list[str]]:
+def read_rows(path: Path) -> list[list[str]]:
+    """The cells of a table, its head first."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file))
 
