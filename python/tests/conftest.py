@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import flowyard as fy
-from flowyard import sweeps
+from flowyard import cli, sweeps
 from flowyard.papers import running
 from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.sweeps import Sweep
@@ -175,6 +175,22 @@ def flowyard(tmp_path: Path) -> Command:
             timeout=PATIENCE_S,
             check=False,
         )
+
+    return command
+
+
+@pytest.fixture
+def inside(here: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """As `flowyard`, but within this process: without the second in which another one imports what it needs."""
+
+    def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+        words = [*map(str, arguments)]
+        capsys.readouterr()
+        try:
+            code = cli.main(words)
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return subprocess.CompletedProcess(words, code, *capsys.readouterr())
 
     return command
 
