@@ -342,7 +342,7 @@ class TestSharing:
 )
 def test_the_rows_of_samples_are_about_those_that_are_written(scenario, observed):
     changes = {f"observe.samples.{key}": value for key, value in observed.items()}
-    changes |= {"traffic.queries.flows": 300} if scenario.startswith("web") else {}
+    changes |= {"traffic.queries.flows": 100} if scenario.startswith("web") else {}
     checked = Checked(scenario, changes)
     samples = checked.run().samples
     assert samples is not None
