@@ -5,9 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -16,7 +17,7 @@ import flowyard as fy
 from flowyard import cli, sweeps
 from flowyard.papers import running
 from flowyard.papers.figure import Figure, Scale, Tables
-from flowyard.sweeps import Sweep
+from flowyard.sweeps import Plan, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -116,10 +117,18 @@ def open_sweep(folder: Path) -> Sweep:
     return found
 
 
-def quick_tables(figure: Figure, folder: Path) -> Tables:
-    """The tables of a figure at quick scale; its runs, none of which may fail, stay in the folder."""
+def quick_tables(
+    figure: Figure, folder: Path, changes: Mapping[str, Mapping[str, Any]] | None = None
+) -> Tables:
+    """The tables of a figure at quick scale; its runs, none of which may fail, stay in the folder.
+
+    What a plan sets may be changed, by the plan's name: fewer flows, say, where a test needs no more.
+    """
     results = {}
     for name, plan in (figure.plans(Scale.QUICK) if figure.plans else {}).items():
+        if own := (changes or {}).get(name):
+            assert isinstance(plan, Plan)
+            plan = replace(plan, set={**plan.set, **own})
         tally = sweeps.execute(plan, folder / name)
         assert not tally.failed
         assert not tally.violations
