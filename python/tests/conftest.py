@@ -31,9 +31,12 @@ PATIENCE_S = 600.0
 LONGEST = (
     "test_howto.py",
     "test_sweeps_dask.py",
+    "test_report_sweep.py",
+    "test_published.py",
     "test_disk.py",
-    "test_paper_mptcp.py",
-    "test_paper_literature.py",
+    "test_paper_syn_ours.py",
+    "test_paper_syn_network.py",
+    "test_why_howto.py",
     "test_limits.py",
     "test_sweeps_kill.py",
 )
