@@ -91,11 +91,12 @@ test-programs: ## Install the programs of others that tests open our files with 
 	apt-get install --quiet --quiet --no-install-recommends chromium tshark > /dev/null
 
 # The binding has no tests here, but named beside the others it gives their packages the features of `make setup`:
-# all three commands then share one release build of the engine.
+# all three commands then share one release build of the engine. --tests leaves examples in comments out, of which there
+# are none: to look for them takes five seconds.
 test-rust:
-	cargo test --locked --quiet -p flowyard-sim
+	cargo test --locked --quiet --tests -p flowyard-sim
 	cargo test --locked --quiet --release -p flowyard-sim -p flowyard-python --test golden
-	cargo test --locked --quiet --release -p flowyard-tables -p flowyard-yardstick -p flowyard-python
+	cargo test --locked --quiet --release --tests -p flowyard-tables -p flowyard-yardstick -p flowyard-python
 
 test-python: .venv/.dev setup
 	$(BIN)/python -m pytest --quiet -r s --numprocesses=auto --dist=loadfile --no-loadscope-reorder \
@@ -133,13 +134,14 @@ results-check: setup ## Make the cheap published figures again, in ten minutes, 
 mutants: ## Change the engine in SAMPLE (60) places, one at a time, and list the changes that no test notices; needs cargo-mutants
 	$(PYTHON) tools/mutants.py --sample $(SAMPLE) $(MUTANTS)
 
+# mypy has one thread, and what it remembers depends on its options: two at a time, each with a folder of its own.
 lint: .venv/.dev setup ## Check format, lints and types
 	rustfmt --check --edition 2024 $(RUST_FILES)
 	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --check --quiet
-	$(BIN)/mypy
-	$(BIN)/mypy $(RELAXED) python/tests
+	$(BIN)/mypy --cache-dir .mypy_cache/tests $(RELAXED) python/tests & tests=$$!; \
+	$(BIN)/mypy || { wait $$tests; exit 1; }; wait $$tests
 
 # Fixtures give tests their types only at run time.
 RELAXED := --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls \

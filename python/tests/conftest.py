@@ -5,18 +5,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
 import flowyard as fy
-from flowyard import sweeps
+from flowyard import cli, sweeps
 from flowyard.papers import running
 from flowyard.papers.figure import Figure, Scale, Tables
-from flowyard.sweeps import Sweep
+from flowyard.sweeps import Plan, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -30,9 +31,12 @@ PATIENCE_S = 600.0
 LONGEST = (
     "test_howto.py",
     "test_sweeps_dask.py",
+    "test_report_sweep.py",
+    "test_published.py",
     "test_disk.py",
-    "test_paper_mptcp.py",
-    "test_paper_literature.py",
+    "test_paper_syn_ours.py",
+    "test_paper_syn_network.py",
+    "test_why_howto.py",
     "test_limits.py",
     "test_sweeps_kill.py",
 )
@@ -116,10 +120,18 @@ def open_sweep(folder: Path) -> Sweep:
     return found
 
 
-def quick_tables(figure: Figure, folder: Path) -> Tables:
-    """The tables of a figure at quick scale; its runs, none of which may fail, stay in the folder."""
+def quick_tables(
+    figure: Figure, folder: Path, changes: Mapping[str, Mapping[str, Any]] | None = None
+) -> Tables:
+    """The tables of a figure at quick scale; its runs, none of which may fail, stay in the folder.
+
+    What a plan sets may be changed, by the plan's name: fewer flows, say, where a test needs no more.
+    """
     results = {}
     for name, plan in (figure.plans(Scale.QUICK) if figure.plans else {}).items():
+        if own := (changes or {}).get(name):
+            assert isinstance(plan, Plan)
+            plan = replace(plan, set={**plan.set, **own})
         tally = sweeps.execute(plan, folder / name)
         assert not tally.failed
         assert not tally.violations
@@ -175,6 +187,22 @@ def flowyard(tmp_path: Path) -> Command:
             timeout=PATIENCE_S,
             check=False,
         )
+
+    return command
+
+
+@pytest.fixture
+def inside(here: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """As `flowyard`, but within this process: without the second in which another one imports what it needs."""
+
+    def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+        words = [*map(str, arguments)]
+        capsys.readouterr()
+        try:
+            code = cli.main(words)
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return subprocess.CompletedProcess(words, code, *capsys.readouterr())
 
     return command
 

@@ -35,23 +35,23 @@ def _quick(monkeypatch):
     monkeypatch.setattr(javascript, "bundle", lambda: "/* bundle */")
 
 
-def test_check_and_run_advise(flowyard, throttled):
+def test_check_and_run_advise(inside, throttled):
     line = f"advice: {FIELD}: 30 x 1500 B = 45 KB is below the bandwidth-delay product of the longest path, 159 KB: "
     end = f'one flow reaches at most 28 % of its link; write {FIELD} = "bdp"'
     for words in (["check", throttled], ["run", throttled, "-o", throttled.parent / "out"]):
-        done = flowyard(*words)
+        done = inside(*words)
         assert done.returncode == 0
         assert line + end in done.stdout.splitlines()
-        assert "advice" not in flowyard(*words[:2], "--set", f"{FIELD}=bdp").stdout
-        assert "advice" not in flowyard(*words[:2], "--set", "run.advice=false").stdout
-    said = json.loads(flowyard("check", throttled, "--json").stdout)
+        assert "advice" not in inside(*words[:2], "--set", f"{FIELD}=bdp").stdout
+        assert "advice" not in inside(*words[:2], "--set", "run.advice=false").stdout
+    said = json.loads(inside("check", throttled, "--json").stdout)
     assert [advice["path"] for advice in said["advice"]] == [FIELD]
     kept = json.loads((throttled.parent / "out" / "run.json").read_text())
     assert kept["advice"] == said["advice"]
 
 
-def test_the_value_that_is_used_is_said(flowyard, throttled):
-    said = flowyard("check", throttled, "--set", f"{FIELD}=bdp").stdout
+def test_the_value_that_is_used_is_said(inside, throttled):
+    said = inside("check", throttled, "--set", f"{FIELD}=bdp").stdout
     assert f"  derived    {FIELD} = {PACKETS}" in said.splitlines()
     result = fy.run(SCENARIO, BDP)
     assert result.summary["derived"][FIELD] == PACKETS == results.outlook(SCENARIO, BDP).derived[FIELD]
@@ -81,7 +81,7 @@ def test_a_sweep_says_it_once_for_each_field(tmp_path):
     assert "In 4 runs, the first: 10 x 1500 B = 15 KB" in page
 
 
-def test_a_sweep_advises_before_its_runs(flowyard, throttled):
+def test_a_sweep_advises_before_its_runs(inside, throttled):
     plan = throttled.with_name("plan.toml")
     plan.write_text(
         f"scenario = '{throttled.name}'\nreplicas = 2\n"
@@ -89,18 +89,18 @@ def test_a_sweep_advises_before_its_runs(flowyard, throttled):
     )
     line = f"advice: {FIELD}: at 2 of 3 points, the first with window = 10: 10 x 1500 B = 15 KB is below "
     for words in (["check", plan], ["sweep", plan, "--dry-run"]):
-        (said,) = [text for text in flowyard(*words).stdout.splitlines() if text.startswith("advice")]
+        (said,) = [text for text in inside(*words).stdout.splitlines() if text.startswith("advice")]
         assert said.startswith(line)
         assert said.endswith(f'; write {FIELD} = "bdp"')
-    whole = json.loads(flowyard("check", plan, "--json").stdout)["advice"]
+    whole = json.loads(inside("check", plan, "--json").stdout)["advice"]
     assert [(piece["path"], piece["points"], piece["looked"]) for piece in whole] == [(FIELD, 2, 3)]
     out = throttled.parent / "out"
-    done = flowyard("sweep", plan, "-o", out, "--json")
+    done = inside("sweep", plan, "-o", out, "--json")
     assert any(text.startswith(line) for text in done.stderr.splitlines())
     assert json.loads(done.stdout)["advice"] == whole
     # Nothing is left to run; who asks for a forecast is advised all the same.
-    assert json.loads(flowyard("sweep", plan, "-o", out, "--json").stdout)["advice"] == []
-    assert json.loads(flowyard("sweep", plan, "-o", out, "--dry-run", "--json").stdout)["advice"] == whole
+    assert json.loads(inside("sweep", plan, "-o", out, "--json").stdout)["advice"] == []
+    assert json.loads(inside("sweep", plan, "-o", out, "--dry-run", "--json").stdout)["advice"] == whole
 
 
 def test_of_many_points_some_are_advised(monkeypatch, tmp_path):

@@ -1,7 +1,8 @@
 """The how-tos that add code to the engine work: each is followed to the letter.
 
 They share one copy of the checkout: the files of all of them are written, then the commands of each are run, so that
-the engine is built once, for their tests and for Python. What is built already (the packages that it needs) is
+the engine is built once, for their tests and for Python. A command of `make` or `cargo` that several of them have is
+run once: with the files of all pages it does the same each time. What is built already (the packages that it needs) is
 linked into a target folder of the copy's own; the checkout's is not touched.
 """
 
@@ -54,9 +55,11 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pages.script(programs / "python", f'PYTHONPATH="{copy / "python"}" exec "{sys.executable}" "$@"')
     pages.script(programs / "flowyard", f'exec "{programs / "python"}" -m flowyard "$@"')
     pages.script(programs / "ruff", f'exec "{sys.executable}" -m ruff "$@"')
-    # `maturin develop` would install into the environment in use: a wheel is built and unpacked instead.
+    # `maturin develop` would install into the environment in use: a wheel is built and unpacked instead, but not before
+    # make asks for the installation.
     pages.script(
         programs / "maturin",
+        '[[ "$*" != *--skip-install* ]] || exit 0\n'
         f'"{sys.executable}" -m maturin build --release --locked --quiet -i "{sys.executable}" -o dist\n'
         f'"{sys.executable}" -m zipfile -e dist/*.whl python',
     )
@@ -90,6 +93,22 @@ def ours(_: str, names: list[str]) -> list[str]:
     return [name for name in names if "flowyard" in name or "_native" in name]
 
 
+def run_once(program: Path, kind: str, options: str = "") -> None:
+    """Puts a program before the one of its name that says again what a command of the kind said, if it succeeded."""
+    real, kept = shutil.which(program.name), program.with_suffix(".said")
+    kept.mkdir()
+    pages.script(
+        program,
+        f'[ "$1" = {kind} ] || exec "{real}" "$@"\n'
+        f'said="{kept}/$(printf %s "${{FLOWYARD_GOLDEN-}} $*" | cksum | tr " " -)"\n'
+        'if [ ! -e "$said" ]; then\n'
+        f'  "{real}" "$1" {options} "${{@:2}}" > "$said.new" 2>&1 || {{ cat "$said.new"; exit 1; }}\n'
+        '  mv "$said.new" "$said"\n'
+        "fi\n"
+        'cat "$said"',
+    )
+
+
 def test_how_tos_are_found() -> None:
     """A pattern that no longer finds anything would make the next test pass."""
     assert len(HOW_TOS) >= 4
@@ -104,10 +123,8 @@ def test_how_tos_are_found() -> None:
 def test_how_tos(checkout: Path, target: Path, tmp_path: Path) -> None:
     environment = {**pages.environment(tmp_path / "bin"), "CARGO_TARGET_DIR": str(target)}
     # In the profile and with the features of `make setup`: the tests link the engine that Python gets.
-    pages.script(
-        tmp_path / "bin" / "cargo",
-        f'[ "$1" != test ] || set -- test --release -p flowyard-python "${{@:2}}"\nexec "{shutil.which("cargo")}" "$@"',
-    )
+    run_once(tmp_path / "bin" / "cargo", "test", "--release -p flowyard-python")
+    run_once(tmp_path / "bin" / "make", "setup")
     for page in HOW_TOS:
         for block in pages.blocks(page):
             pages.write(block, checkout)

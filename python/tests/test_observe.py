@@ -191,13 +191,13 @@ def test_folders_with_captures_reach_the_disk(tmp_path: Path) -> None:
     assert len(list((folder / "pcap").iterdir())) == 9
 
 
-def test_the_size_is_said_first(flowyard: Any, tmp_path: Path) -> None:
+def test_the_size_is_said_first(inside: Any, tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text(json.dumps(NDP | {"observe": {"samples": {"every": "1us"}}, "run": {"until": "100us"}}))
-    done = flowyard("run", str(file), "-o", str(tmp_path / "out"))
+    done = inside("run", str(file), "-o", str(tmp_path / "out"))
     # 18 links and 8 flows at each of 100 instants.
     assert done.stderr.startswith("observing: about 7,000 rows of samples, about ")
-    checked = flowyard("check", str(file))
+    checked = inside("check", str(file))
     assert "observing: about 7,000 rows" in checked.stdout
 
 

@@ -34,7 +34,7 @@ def short(tmp_path_factory):
     def tables(module):
         if module not in known:
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(module, "_window", lambda _: rack.Window(10, 20, 0, 20))
+                patch.setattr(module, "_window", lambda _: rack.Window(5, 10, 0, 10))
                 folder = tmp_path_factory.mktemp(module.FIGURE.id)
                 known[module] = dict(quick_tables(module.FIGURE, folder))
         return known[module]

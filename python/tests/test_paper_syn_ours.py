@@ -1,4 +1,4 @@
-"""Figures of our own of SYN's data centre: clocks, delays, other transports, leaky buckets, lost control, cost."""
+"""Figures of our own of SYN's data centre: clocks, links, delays, transports, leaky buckets, lost control, cost."""
 
 import numpy as np
 import polars as pl
@@ -6,6 +6,7 @@ import pytest
 from conftest import drawn_from_csv
 
 from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.sweeps import Plan
 from flowyard_papers.syn import _rack as rack
 from flowyard_papers.syn import clock_error, control_loss, cost, delays, late, transports
@@ -41,6 +42,24 @@ def test_clocks(made):
     assert clock_error.limit(20, clock_error.WITH) == pytest.approx(1500 / 4038)
     beyond = points.filter("unstable").select("guard", "load", "error_us").rows()
     assert sorted(beyond) == [(clock_error.WITH, 0.8, 4), (clock_error.WITH, 0.8, 20)]
+
+
+class TestFasterLinks:
+    judge = staticmethod(clock_error.FIGURE.claims["SYN-P17"])
+
+    def test_by_hand(self):
+        """100 ns are 12.5 B at 1 Gbps, of a slot of 1538 B and that; at 100 Gbps 1250 B."""
+        assert clock_error.lost(1, 100) == pytest.approx(12.5 / 1550.5)
+        assert clock_error.lost(100, 100) == pytest.approx(1250 / 2788)
+
+    def test_made(self, made):
+        tables = made(clock_error.FIGURE)
+        assert self.judge(tables).verdict == PASS
+        faster = tables["faster"]
+        assert (faster["lost_pct"] - faster["arithmetic_pct"]).abs().max() < 0.5
+        same = tables["faster_points"].with_columns(lost_pct=pl.lit(5.0))
+        assert self.judge({"faster_points": same}).verdict == FAIL
+        assert self.judge({"faster_points": same.remove(rate_gbps=10)}).verdict == NOT_REACHED
 
 
 def test_delays_by_arithmetic(made):

@@ -1,4 +1,4 @@
-"""SYN: what its text says beside its figures: one queue a server, control bytes, faster links, three layers."""
+"""SYN: what its text says beside its figures: one queue a server, control bytes, three layers."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.sweeps import Plan
 from flowyard_papers.syn import _rack as rack
-from flowyard_papers.syn import clock_error, clos, control_bytes, one_queue
+from flowyard_papers.syn import clos, control_bytes, one_queue
 
 
 @pytest.mark.parametrize("scale", Scale)
@@ -78,24 +78,6 @@ class TestControlBytes:
         silent = tables["still"].with_columns(while_still=pl.lit(0))
         assert self.judge({**tables, "still": silent}).verdict == FAIL
         assert self.judge({**tables, "still": tables["still"].filter(system=rack.ASY)}).verdict == NOT_REACHED
-
-
-class TestFasterLinks:
-    judge = staticmethod(clock_error.FIGURE.claims["SYN-P17"])
-
-    def test_by_hand(self):
-        """100 ns are 12.5 B at 1 Gbps, of a slot of 1538 B and that; at 100 Gbps 1250 B."""
-        assert clock_error.lost(1, 100) == pytest.approx(12.5 / 1550.5)
-        assert clock_error.lost(100, 100) == pytest.approx(1250 / 2788)
-
-    def test_made(self, made):
-        tables = made(clock_error.FIGURE)
-        assert self.judge(tables).verdict == PASS
-        faster = tables["faster"]
-        assert (faster["lost_pct"] - faster["arithmetic_pct"]).abs().max() < 0.5
-        same = tables["faster_points"].with_columns(lost_pct=pl.lit(5.0))
-        assert self.judge({"faster_points": same}).verdict == FAIL
-        assert self.judge({"faster_points": same.remove(rate_gbps=10)}).verdict == NOT_REACHED
 
 
 class TestThreeLayers:

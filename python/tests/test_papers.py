@@ -285,7 +285,7 @@ def test_another_argument_of_a_figure_is_refused():
         Figure(id="T-1", title="One", tables=lambda runs: {"runs": runs}, claims={})
 
 
-def test_every_claim_is_in_claims_json_once_with_a_reason_unless_it_passes(tmp_path, flowyard):
+def test_every_claim_is_in_claims_json_once_with_a_reason_unless_it_passes(tmp_path, inside):
     judges = {
         "a": "judge.at_least(2, 1)",
         "b": "judge.at_least(0, 1)",
@@ -294,7 +294,7 @@ def test_every_claim_is_in_claims_json_once_with_a_reason_unless_it_passes(tmp_p
         "p": "judge.at_least(0, 1).because('measured so')",
     }
     name = study(tmp_path / "s", judges)
-    done = flowyard("paper", "run", name, "-o", tmp_path / "o")
+    done = inside("paper", "run", name, "-o", tmp_path / "o")
     assert done.returncode == 0, done.stderr
     assert (
         "at quick scale: claims 5, pass 1, fail (open) 1, fail (not reproducible) 0, "
@@ -305,14 +305,14 @@ def test_every_claim_is_in_claims_json_once_with_a_reason_unless_it_passes(tmp_p
     # Each of few claims has a line; `flowyard show` says it all again.
     for entry in entries.values():
         assert re.search(rf"^ +{re.escape(entry['id'])} +{words.marked(entry)} ", done.stdout, re.M)
-    assert flowyard("show", tmp_path / "o").stdout == done.stdout
+    assert inside("show", tmp_path / "o").stdout == done.stdout
     # A failure has a line of its own, with what is claimed.
     failed = [line for line in done.stdout.splitlines() if re.match(r"T-1\.\w: ", line)]
     assert failed == [
         "T-1.b: <b>x</b>. FAIL, open.",
         "T-1.p: <b>x</b>. FAIL, predicted: predicted by T-X1: It cannot be. measured so.",
     ]
-    again = json.loads(flowyard("show", tmp_path / "o", "--json").stdout)
+    again = json.loads(inside("show", tmp_path / "o", "--json").stdout)
     assert (again["scale"], again["claims"]) == ("quick", list(entries.values()))
     usual = ["id", "verdict", "scale", "measured", "expected", "reason"]
     for entry in entries.values():
@@ -330,14 +330,14 @@ def test_every_claim_is_in_claims_json_once_with_a_reason_unless_it_passes(tmp_p
     assert pl.read_csv(tmp_path / "o/T-1/t.csv")["x"].to_list() == [1, 2]
 
 
-def test_a_figure_that_breaks_does_not_keep_others_from_being_made(tmp_path, flowyard):
+def test_a_figure_that_breaks_does_not_keep_others_from_being_made(tmp_path, inside):
     name = study(tmp_path / "s", {"a": "judge.at_least(2, 1)"}, tables="1 / 0")
     two = (tmp_path / "s/one.py").read_text().replace("1 / 0", "{}").replace("T-1", "T-2")
     (tmp_path / "s/two.py").write_text(two)
     claims = (tmp_path / "s/claims.toml").read_text()
     second = claims[claims.index('[claims."T-1.a"]') : claims.index("[contra")].replace("T-1", "T-2")
     (tmp_path / "s/claims.toml").write_text(claims + second)
-    done = flowyard("paper", "run", name, "-o", tmp_path / "o")
+    done = inside("paper", "run", name, "-o", tmp_path / "o")
     assert done.returncode == 1
     assert "broke: T-1: ZeroDivisionError" in done.stderr
     entries = json.loads((tmp_path / "o/claims.json").read_text())
@@ -351,26 +351,26 @@ def test_a_figure_that_breaks_does_not_keep_others_from_being_made(tmp_path, flo
         (('id="T-1"', 'id="T-1"'), "both judge T-1.a"),
     ],
 )
-def test_figures_that_do_not_fit_the_register(tmp_path, flowyard, change, message):
+def test_figures_that_do_not_fit_the_register(tmp_path, inside, change, message):
     name = study(tmp_path / "s", {"a": "judge.at_least(2, 1)"})
     path = tmp_path / "s/one.py"
     if "both" in message:
         (tmp_path / "s/two.py").write_text(path.read_text().replace('id="T-1"', 'id="T-2"'))
     else:
         path.write_text(path.read_text().replace(*change))
-    done = flowyard("paper", "run", name, "-o", tmp_path / "o")
+    done = inside("paper", "run", name, "-o", tmp_path / "o")
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert not (tmp_path / "o").exists()
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path, flowyard):
+def test_a_folder_of_something_else_is_left_alone(tmp_path, inside):
     name = study(tmp_path / "s", {"a": "judge.at_least(2, 1)"})
     (tmp_path / "o").mkdir()
     (tmp_path / "o/mine.txt").write_text("mine")
-    assert flowyard("paper", "run", name, "-o", tmp_path / "o").returncode == 2
-    assert flowyard("paper", "run", name, "-o", tmp_path / "p").returncode == 0
-    done = flowyard("paper", "run", name, "--scale", "full", "-o", tmp_path / "p")
+    assert inside("paper", "run", name, "-o", tmp_path / "o").returncode == 2
+    assert inside("paper", "run", name, "-o", tmp_path / "p").returncode == 0
+    done = inside("paper", "run", name, "--scale", "full", "-o", tmp_path / "p")
     assert done.returncode == 2
     assert "holds T at quick scale, not T at full" in done.stderr
 
@@ -545,29 +545,29 @@ def model(n, replica):
     assert verdict() == (FAIL, 9)
 
 
-def test_list_and_show(flowyard):
-    listed = flowyard("paper", "list")
+def test_list_and_show(inside):
+    listed = inside("paper", "list")
     assert listed.returncode == 0
     assert "NDP-T1" in listed.stdout
-    answer = {paper["id"]: paper for paper in json.loads(flowyard("paper", "list", "--json").stdout)}
+    answer = {paper["id"]: paper for paper in json.loads(inside("paper", "list", "--json").stdout)}
     assert set(answer) == {"VAL", "LIT", *ORIGINAL}
-    one = flowyard("paper", "list", "ndp").stdout
+    one = inside("paper", "list", "ndp").stdout
     assert "NDP-T1" in one
     assert "SYN-F6" not in one
-    wrong = flowyard("paper", "list", "NPD")
+    wrong = inside("paper", "list", "NPD")
     assert (wrong.returncode, wrong.stderr.startswith("error: NPD: no paper of that name; there are ")) == (
         2,
         True,
     )
-    shown = flowyard("paper", "show", "SYN-F6b.c").stdout
+    shown = inside("paper", "show", "SYN-F6b.c").stdout
     assert "SYN-X3" in shown
     assert "SYN-F6b.b" not in shown
     # The published verdict with the register's cause and reason; docs/results has the values.
     assert "  at full scale: FAIL, predicted (cause: paper): FBW packets fill a slot less well" in shown
     assert "    measured bimodal - FBW: smallest -95.5 %" in shown
-    one = json.loads(flowyard("paper", "show", "NDP-T1.a", "--json").stdout)
+    one = json.loads(inside("paper", "show", "NDP-T1.a", "--json").stdout)
     assert [claim["id"] for claim in one] == ["NDP-T1.a"]
-    assert flowyard("paper", "show", "nothing").returncode == 2
+    assert inside("paper", "show", "nothing").returncode == 2
 
 
 def test_without_the_published_results_a_claim_that_fails_is_shown_to_fail(monkeypatch, capsys):
@@ -581,33 +581,33 @@ def test_without_the_published_results_a_claim_that_fails_is_shown_to_fail(monke
     assert "at full scale:" not in capsys.readouterr().out
 
 
-def test_a_contradiction_that_verdicts_cite_is_shown(flowyard):
+def test_a_contradiction_that_verdicts_cite_is_shown(inside):
     register = next(paper.register for paper in catalogue.packaged() if paper.id == "DAQ")
-    shown = flowyard("paper", "show", "daq-x1")
+    shown = inside("paper", "show", "daq-x1")
     assert shown.returncode == 0
     assert register.contradictions["DAQ-X1"] in shown.stdout
-    one = json.loads(flowyard("paper", "show", "DAQ-X1", "--json").stdout)
+    one = json.loads(inside("paper", "show", "DAQ-X1", "--json").stdout)
     assert one["id"] == "DAQ-X1"
     assert one["claims"] == [c.id for c in register.claims.values() if "DAQ-X1" in c.contradicted_by]
     assert one["claims"]
-    refused = flowyard("paper", "show", "DAQ-X1", "-o", "there")
+    refused = inside("paper", "show", "DAQ-X1", "-o", "there")
     assert (refused.returncode, "is a contradiction" in refused.stderr) == (2, True)
     # The paper lists them all, a figure of it none.
-    whole = flowyard("paper", "show", "DAQ").stdout
+    whole = inside("paper", "show", "DAQ").stdout
     assert all(f"\n{name}\n  {says}" in whole for name, says in register.contradictions.items())
-    assert "Contradictions" not in flowyard("paper", "show", "DAQ-F5").stdout
-    assert "DAQ-X1" in flowyard("paper", "show", "DAQ-X0").stderr
+    assert "Contradictions" not in inside("paper", "show", "DAQ-F5").stdout
+    assert "DAQ-X1" in inside("paper", "show", "DAQ-X0").stderr
 
 
-def test_a_study_that_is_shown_is_not_run(tmp_path, flowyard):
+def test_a_study_that_is_shown_is_not_run(tmp_path, inside):
     name = study(tmp_path / "s", {"a": "judge.at_least(2, 1)"}, more='print("EXECUTED")')
-    shown = flowyard("paper", "show", name)
+    shown = inside("paper", "show", name)
     assert shown.returncode == 0, shown.stderr
     assert "T-1.a (model, number)" in shown.stdout
     assert "claims.toml alone; flowyard paper run also runs the Python files" in shown.stdout
     assert "EXECUTED" not in shown.stdout
-    assert [one["id"] for one in json.loads(flowyard("paper", "show", name, "--json").stdout)] == ["T-1.a"]
-    assert "EXECUTED" in flowyard("paper", "run", name, "-o", tmp_path / "o").stdout
+    assert [one["id"] for one in json.loads(inside("paper", "show", name, "--json").stdout)] == ["T-1.a"]
+    assert "EXECUTED" in inside("paper", "run", name, "-o", tmp_path / "o").stdout
 
 
 def test_a_summary_tells_kinds_of_failures_apart():

@@ -321,7 +321,7 @@ class TestLeftOut:
         assert self.said(None) == "nothing"
 
 
-def test_a_run_at_full_scale_needs_the_replicas_and_a_quick_one_does_not(tmp_path, flowyard):
+def test_a_run_at_full_scale_needs_the_replicas_and_a_quick_one_does_not(tmp_path, inside):
     folder = tmp_path / "s"
     folder.mkdir()
     claim = '[claims."T-1.a"]\nkind = "model"\ngrade = "number"\nsays = "x"\ntolerance = "exact"\n'
@@ -337,7 +337,7 @@ FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {"runs": pl.
     )
     found = {}
     for scale in ("quick", "full"):
-        done = flowyard("paper", "run", folder, "--scale", scale, "-o", tmp_path / scale)
+        done = inside("paper", "run", folder, "--scale", scale, "-o", tmp_path / scale)
         assert done.returncode == 0, done.stderr
         (found[scale],) = json.loads((tmp_path / scale / "claims.json").read_text())
     assert found["quick"]["verdict"] == PASS
@@ -347,7 +347,7 @@ FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {"runs": pl.
     )
 
 
-def test_readings_quick_and_arithmetic_are_shown(tmp_path, flowyard):
+def test_readings_quick_and_arithmetic_are_shown(tmp_path, inside):
     folder = tmp_path / "s"
     folder.mkdir()
     claim = '[claims."T-1.{}"]\nkind = "model"\ngrade = "number"\nsays = "x"\ntolerance = "exact"\n{}\n'
@@ -373,7 +373,7 @@ FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {}, quick="2
         "T-1.d": lambda tables: judge.at_least(0, 1).not_reproducible("by hand: 0")})
 '''
     )
-    done = flowyard("paper", "run", folder, "-o", tmp_path / "o")
+    done = inside("paper", "run", folder, "-o", tmp_path / "o")
     assert done.returncode == 0, done.stderr
     assert (
         "at quick scale: claims 3, pass 1 and arithmetic 1, fail (open) 0, fail (not reproducible) 1,"

@@ -169,8 +169,8 @@ class TestDrawing:
         assert len(ElementTree.fromstring(drawn).findall(".//{http://www.w3.org/2000/svg}path")) > 5
         assert drawing.svg(figure, tables) == drawn
 
-    def test_show_writes_it(self, flowyard, tmp_path):
-        done = flowyard("paper", "show", FIGURE, "-o", tmp_path / "o", "--results", RESULTS)
+    def test_show_writes_it(self, inside, tmp_path):
+        done = inside("paper", "show", FIGURE, "-o", tmp_path / "o", "--results", RESULTS)
         assert done.returncode == 0, done.stderr
         assert f"1 of 1 pictures in {tmp_path / 'o'}" in done.stderr
         assert [path.name for path in (tmp_path / "o").iterdir()] == [f"{FIGURE}.svg"]
@@ -186,21 +186,21 @@ class TestDrawing:
             ([], "docs/results: has no tables of NDP-F6; --results takes"),
         ],
     )
-    def test_without_tables_it_says_where_they_are(self, flowyard, tmp_path, options, said):
-        done = flowyard("paper", "show", "NDP-F6", "-o", tmp_path / "o", *options)
+    def test_without_tables_it_says_where_they_are(self, inside, tmp_path, options, said):
+        done = inside("paper", "show", "NDP-F6", "-o", tmp_path / "o", *options)
         assert (done.returncode, said in done.stderr, done.stdout) == (2, True, ""), done.stderr
         assert not (tmp_path / "o").exists()
 
-    def test_a_folder_of_tables_needs_one_of_pictures(self, flowyard):
-        done = flowyard("paper", "show", "NDP-F6", "--results", RESULTS)
+    def test_a_folder_of_tables_needs_one_of_pictures(self, inside):
+        done = inside("paper", "show", "NDP-F6", "--results", RESULTS)
         assert done.returncode == 2
         assert done.stderr == "error: --results: only for pictures; -o names their folder\n"
 
-    def test_tables_of_an_earlier_version_are_named(self, flowyard, tmp_path):
+    def test_tables_of_an_earlier_version_are_named(self, inside, tmp_path):
         (tmp_path / "PEQ" / FIGURE).mkdir(parents=True)
         for table in (RESULTS / "PEQ" / FIGURE).glob("*.csv"):
             (tmp_path / "PEQ" / FIGURE / table.name).write_text("other\n1\n")
-        done = flowyard("paper", "show", FIGURE, "-o", tmp_path / "o", "--results", tmp_path)
+        done = inside("paper", "show", FIGURE, "-o", tmp_path / "o", "--results", tmp_path)
         assert done.returncode == 1
         assert f"PEQ/{FIGURE}: no picture of {FIGURE}: " in done.stderr
         assert f"flowyard paper run {FIGURE} --scale full makes them anew" in done.stderr

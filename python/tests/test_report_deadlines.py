@@ -197,7 +197,7 @@ def lines_of(result):
     return {name: value for name, value in summary_table(result, "run").rows}  # noqa: C416 (mypy wants pairs)
 
 
-def test_the_command_line_says_how_deadlines_were_met(two, flowyard, tmp_path):
+def test_the_command_line_says_how_deadlines_were_met(two, inside, tmp_path):
     result = fy.open_run(two[0])
     lines = lines_of(result)
     row = analysis.timeliness(result.flows).row(0, named=True)
@@ -213,7 +213,7 @@ def test_the_command_line_says_how_deadlines_were_met(two, flowyard, tmp_path):
 
     plain = SCENARIO | {"traffic": SCENARIO["traffic"][2:]}
     (tmp_path / "plain.json").write_text(json.dumps(plain))
-    printed = flowyard("run", "plain.json", "-o", "out").stdout
+    printed = inside("run", "plain.json", "-o", "out").stdout
     assert "flows completed" in printed
     assert not re.search("throughput|abandoned|lateness|inversion", printed)
     assert "deadlines met" not in comparison_table({"plain": fy.run(plain)}, "plain").header

@@ -503,10 +503,10 @@ def test_the_page_says_why_columns_of_losses_are_zero(made, tmp_path):
         )
 
 
-def test_the_command_line_says_why_no_flow_is_complete(flowyard, small):
-    short = flowyard("run", small, "--set", "run.until=2us", "-o", "short")
+def test_the_command_line_says_why_no_flow_is_complete(inside, small):
+    short = inside("run", small, "--set", "run.until=2us", "-o", "short")
     assert short.returncode == 4
     (line,) = [line for line in short.stdout.splitlines() if line.startswith("no completion times: ")]
     assert "before any flow was complete: 4 of 4 had started" in line
     assert "Raise run.until." in line
-    assert "no completion times" not in flowyard("run", small, "-o", "whole").stdout
+    assert "no completion times" not in inside("run", small, "-o", "whole").stdout

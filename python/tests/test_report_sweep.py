@@ -317,9 +317,9 @@ def test_without_axes_there_is_a_table(tmp_path):
     assert "Points" not in words.split("Terms")[0]
 
 
-def test_groups_of_flows_are_in_a_table_with_and_without_axes(tmp_path):
-    for folder, axes in (("axes", (WINDOW,)), ("none", ())):
-        done = mixed(tmp_path / folder, *axes)
+def test_groups_of_flows_are_in_a_table_with_and_without_axes(tmp_path, mixed):
+    for axes in ((WINDOW,), ()):
+        done = mixed(*axes)
         words = visible(page(done)).replace("\N{NO-BREAK SPACE}", " ")
         assert "By flow size and traffic entry" in words
         for row in done.by_size.iter_rows(named=True):
@@ -481,7 +481,8 @@ def test_what_is_null_everywhere_says_why(tmp_path):
     assert "No run has a value." in visible(page(swept(tmp_path / "one", changes={"run.until": "100ns"})))
 
 
-# Flows of three groups of sizes, and of two entries.
+# Flows of three groups of sizes, and of two entries; one of more than 10 MB is enough.
+SIZES = [10_000] * 8 + [60_000] * 4 + [200_000] * 4 + [1_000_000] * 2 + [11_000_000]
 MIXED = {
     "traffic": [
         {
@@ -489,19 +490,30 @@ MIXED = {
             "arrivals": {"poisson": {"load": 0.3}},
             "matrix": "uniform",
             "sizes": sizes,
-            "flows": 40,
+            "flows": flows,
         }
-        for name, sizes in (("short", {"fixed": "20KB"}), ("mix", "web-search"))
+        for name, sizes, flows in (("short", {"fixed": "20KB"}, 20), ("mix", {"list": SIZES}, len(SIZES)))
     ]
 }
 
 
-def mixed(folder, *axes):
-    return swept(folder, *axes, replicas=3, changes={"run.until": "1s", **MIXED})
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """Sweeps of such flows over some axes; each is run when it is first asked for."""
+    known = {}
+
+    def done(*axes):
+        names = tuple(axis.name for axis in axes)
+        if names not in known:
+            changes = {"run.until": "1s", **MIXED}
+            known[names] = swept(tmp_path_factory.mktemp("mixed") / "s", *axes, replicas=3, changes=changes)
+        return known[names]
+
+    return done
 
 
-def test_groups_of_flows_are_chosen_over_the_charts(tmp_path):
-    done = mixed(tmp_path / "s", HOSTS, WINDOW)
+def test_groups_of_flows_are_chosen_over_the_charts(mixed):
+    done = mixed(HOSTS, WINDOW)
     html = page(done)
     offered = re.search(r'(?s)<select data-parameter="group".*?</select>', html)[0]
     groups = re.findall(r"<option>(.*?)</option>", offered)
@@ -527,8 +539,8 @@ def test_groups_of_flows_are_chosen_over_the_charts(tmp_path):
     assert "group" not in rows(html, "goodput-bps")[0]
 
 
-def test_slowdown_over_size_has_a_panel_a_place(tmp_path):
-    done = mixed(tmp_path / "s", HOSTS, WINDOW)
+def test_slowdown_over_size_has_a_panel_a_place(tmp_path, mixed):
+    done = mixed(HOSTS, WINDOW)
     html = page(done)
     panels = {key: spec for key, spec in specs(html).items() if key.startswith("size-")}
     assert re.findall(r"<h3>(window [^<]*)</h3>", html) == ["window 1", "window 4", "window 16"]
@@ -537,6 +549,7 @@ def test_slowdown_over_size_has_a_panel_a_place(tmp_path):
         alt.LayerChart.from_dict({**spec, "datasets": {}})
         assert {"name": "percentile", "value": "p99"} in spec["params"]
         table = done.over_size.filter(window=window, replicas=3)
+        assert len(table) > 2 * 5
         drawn = {(row["line"], row["size"]): row for row in spec["datasets"]["rows"]}
         # Bands stay above the axis.
         assert min(row[f"{name}_low"] or 1 for row in drawn.values() for name in over_size.NAMES) >= 1
@@ -607,8 +620,8 @@ def test_a_plan_may_choose_what_is_shown(tmp_path):
     assert set(tables.METRICS) == set(metrics.ALL_METRICS)
 
 
-def test_what_was_found_stands_before_what_was_run(tmp_path):
-    html = page(mixed(tmp_path / "s", WINDOW))
+def test_what_was_found_stands_before_what_was_run(mixed):
+    html = page(mixed(WINDOW))
     assert re.findall(r'<section id="(\w+)"', html) == ["metrics", "sizes", "points", "what", "runs", "words"]
     assert re.findall(r"<h3>(?:<dfn[^>]*>)?([^<]*)", html)[0] == "Slowdown p99"
 
@@ -732,9 +745,9 @@ def test_another_choice_shows_other_points(tmp_path, real_bundle):
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine")
-def test_choices_of_groups_percentiles_and_of_x_are_drawn(tmp_path, real_bundle):
+def test_choices_of_groups_percentiles_and_of_x_are_drawn(tmp_path, mixed, real_bundle):
     assert real_bundle
-    html = page(mixed(tmp_path / "s", HOSTS, WINDOW))
+    html = page(mixed(HOSTS, WINDOW))
     choose = """<script type="module">
         const root = document.documentElement.dataset;
         const choose = (select, value) => {

@@ -58,7 +58,7 @@ def test_samples_that_reach_their_limit_are_said_to_be_cut_off(here, capsys):
 
 def test_counts_of_the_whole_run_stand_apart_from_the_window(here, capsys):
     """A run without a window has no such line."""
-    assert cli.main(["run", "web-search-ndp", "-o", "there", "--set", "traffic.0.flows=200"]) == 0
+    assert cli.main(["run", "web-search-ndp", "-o", "there", "--set", "traffic.0.flows=20"]) == 0
     names = [re.split(" {2,}", line.strip())[0] for line in capsys.readouterr().out.splitlines()]
     place = names.index("counts of the whole run")
     assert names.index("measured") < names.index("goodput") < place

@@ -96,13 +96,13 @@ class TestDocs:
         for metric in MEASURES:
             assert f"`{metric}`" in self.text
 
-    def test_the_example_prints_what_is_shown(self, flowyard, tmp_path):
+    def test_the_example_prints_what_is_shown(self, inside, tmp_path):
         example = re.search(r"```toml slotted\n(.*?)```", self.text, re.DOTALL)
         assert example
         (tmp_path / "four.toml").write_text(example[1], encoding="utf-8")
         shown = self.text.partition("flowyard slotted four.toml")[2].partition("`--discipline`")[0]
         command, *lines = shown.splitlines()
-        done = flowyard("slotted", "four.toml", *command.split())
+        done = inside("slotted", "four.toml", *command.split())
         assert done.returncode == 0, done.stderr
         printed = [" ".join(line.split()).strip("─") for line in done.stdout.splitlines()]
         wanted = [" ".join(line.split()).strip("─") for line in lines if line.strip(" ─")]
@@ -380,10 +380,8 @@ class TestVerb:
         path.write_text(json.dumps({"generation": LIST, "discipline": "peq"}))
         return path
 
-    def test_json_tables_and_picture(self, flowyard, four, tmp_path):
-        done = flowyard(
-            "slotted", four, "--discipline", "peq", "--discipline", "edf", "--json", "-o", "there"
-        )
+    def test_json_tables_and_picture(self, inside, four, tmp_path):
+        done = inside("slotted", four, "--discipline", "peq", "--discipline", "edf", "--json", "-o", "there")
         assert (done.returncode, done.stderr) == (0, "")
         answer = json.loads(done.stdout)
         assert answer["folder"] == "there"
@@ -394,16 +392,16 @@ class TestVerb:
             saved = slotted.open(tmp_path / "there" / name)
             assert measure(pl.DataFrame(saved.flows))["application_throughput"].item() == shares[name]
 
-    def test_the_files_own_discipline_and_overrides(self, flowyard, four, tmp_path):
-        done = flowyard("slotted", four, "--set", "discipline.peq.walk=text", "--set", "run.seed=3")
+    def test_the_files_own_discipline_and_overrides(self, inside, four, tmp_path):
+        done = inside("slotted", four, "--set", "discipline.peq.walk=text", "--set", "run.seed=3")
         assert done.returncode == 0
         assert "results in out/four-1, the picture is schedule.svg" in done.stdout
         config = slotted.open(tmp_path / "out/four-1/peq").summary["config"]
         assert (config["discipline"]["peq"]["walk"], config["run"]["seed"]) == ("text", 3)
 
-    def test_many_flows_have_no_picture(self, flowyard, tmp_path):
+    def test_many_flows_have_no_picture(self, inside, tmp_path):
         (tmp_path / "sets.json").write_text(json.dumps(SETS))
-        done = flowyard("slotted", "sets.json")
+        done = inside("slotted", "sets.json")
         assert done.returncode == 0
         assert "picture" not in done.stdout
         assert "left; in brackets" not in done.stdout
@@ -417,8 +415,8 @@ class TestVerb:
             (["--discipline", "peq", "--discipline", "nope"], '"nope" is not one of'),
         ],
     )
-    def test_mistakes_leave_nothing(self, flowyard, four, tmp_path, arguments, message):
-        done = flowyard("slotted", four, *arguments)
+    def test_mistakes_leave_nothing(self, inside, four, tmp_path, arguments, message):
+        done = inside("slotted", four, *arguments)
         assert done.returncode == 2
         assert message in done.stderr
         assert "Traceback" not in done.stderr

@@ -242,14 +242,14 @@ def test_too_many_nodes_are_refused(trimmed, monkeypatch):
         watch_page(run, "incast", 0, run.summary["end_ps"])
 
 
-def test_the_command_writes_a_page(flowyard, tmp_path):
+def test_the_command_writes_a_page(inside, tmp_path):
     scenario = tmp_path / "incast.json"
     scenario.write_text(json.dumps(incast(4)))
-    assert flowyard("run", scenario, "-o", tmp_path / "run").returncode == 0
-    done = flowyard("watch", tmp_path / "run", "--until", "5us", "-o", tmp_path / "w.html")
+    assert inside("run", scenario, "-o", tmp_path / "run").returncode == 0
+    done = inside("watch", tmp_path / "run", "--until", "5us", "-o", tmp_path / "w.html")
     assert done.returncode == 0, done.stderr
     assert "Watch incast" in (tmp_path / "w.html").read_text()
-    wrong = flowyard("watch", tmp_path / "run", "--from", "soon", "-o", tmp_path / "v.html")
+    wrong = inside("watch", tmp_path / "run", "--from", "soon", "-o", tmp_path / "v.html")
     assert wrong.returncode == 2
     assert "--from: 'soon' is no time" in wrong.stderr
     assert span("0.1ms", "1.5ms", 10**10) == (10**8, 15 * 10**8)

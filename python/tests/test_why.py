@@ -278,18 +278,18 @@ def test_parts_add_up_for_every_flow(name, fields):
         assert all(one[1] == other[0] for one, other in pairwise(spans))
 
 
-def test_the_command_prints_the_slowest_flow(flowyard, tmp_path):
+def test_the_command_prints_the_slowest_flow(inside, tmp_path):
     scenario = tmp_path / "incast.json"
     scenario.write_text(json.dumps(incast(4)))
-    assert flowyard("run", scenario, "-o", tmp_path / "run").returncode == 0
-    done = flowyard("why", tmp_path / "run")
+    assert inside("run", scenario, "-o", tmp_path / "run").returncode == 0
+    done = inside("why", tmp_path / "run")
     assert done.returncode == 0
     assert "queue" in done.stdout
     assert "switch -> host 0" in done.stdout
-    answers = json.loads(flowyard("why", tmp_path / "run", "0", "1", "--json").stdout)
+    answers = json.loads(inside("why", tmp_path / "run", "0", "1", "--json").stdout)
     assert [answer["flow"] for answer in answers] == [0, 1]
     assert all(sum(answer["totals_ps"].values()) == answer["fct_ps"] for answer in answers)
-    assert flowyard("why", tmp_path / "run", "9").returncode == 2
+    assert inside("why", tmp_path / "run", "9").returncode == 2
 
 
 def test_refusals():
@@ -311,13 +311,13 @@ def test_refusals():
         why(fy.run(scenario), 0)
 
 
-def test_the_folder_of_a_sweep_is_not_that_of_a_run(flowyard, tmp_path):
+def test_the_folder_of_a_sweep_is_not_that_of_a_run(inside, tmp_path):
     """Its runs are listed by their labels, up to 24 of those that are done."""
     swept = tmp_path / "swept"
     protocol = fy.Axis("protocol", {"transport": ["ndp", "roce"]})
     keys = list(fy.sweep(fy.Plan(incast(1), axes=[protocol], replicas=13), swept).runs["run"])
     shutil.rmtree(swept / "runs" / keys[1])
-    refused = flowyard("why", swept)
+    refused = inside("why", swept)
     assert refused.returncode == 2
     head, *lines = refused.stderr.splitlines()
     assert head.endswith(f"{swept}: is the folder of a sweep; name one of its runs:")
@@ -326,11 +326,11 @@ def test_the_folder_of_a_sweep_is_not_that_of_a_run(flowyard, tmp_path):
     assert len(lines) == 25
     assert lines[24] == f"  and 1 more; flowyard show {swept} lists them"
     shutil.rmtree(swept / "runs")
-    assert "is the folder of a sweep, of which no run is done" in flowyard("why", swept).stderr
+    assert "is the folder of a sweep, of which no run is done" in inside("why", swept).stderr
 
 
-def test_a_run_alone_is_required(flowyard):
-    assert flowyard("why").stderr.endswith("the following arguments are required: RUN\n")
+def test_a_run_alone_is_required(inside):
+    assert inside("why").stderr.endswith("the following arguments are required: RUN\n")
 
 
 def test_a_flow_is_named_with_its_hosts_and_size(tmp_path, capsys):

@@ -256,17 +256,17 @@ def test_a_port_without_packets_is_a_page(four):
             link_of(four, none)
 
 
-def test_the_command_draws_and_refuses(flowyard, tmp_path):
+def test_the_command_draws_and_refuses(inside, tmp_path):
     scenario = tmp_path / "incast.json"
     scenario.write_text(json.dumps(incast(4)))
     run = tmp_path / "run"
-    assert flowyard("run", scenario, "-o", run).returncode == 0
+    assert inside("run", scenario, "-o", run).returncode == 0
     for name, more in (
         ("f.html", ["1"]),
         ("f.svg", ["1", "--ladder"]),
         ("p.png", ["--port", "switch -> host 0"]),
     ):
-        done = flowyard("why", run, *more, "-o", tmp_path / name)
+        done = inside("why", run, *more, "-o", tmp_path / name)
         assert done.returncode == 0, done.stderr
         assert (tmp_path / name).stat().st_size > 1000
     for words, more in (
@@ -276,5 +276,5 @@ def test_the_command_draws_and_refuses(flowyard, tmp_path):
         ("name a file that ends in .html or .svg or .png", ["-o", tmp_path / "g.pdf"]),
         ("is empty", ["--port", "switch -> host 0", "--from", "9s", "-o", tmp_path / "g.svg"]),
     ):
-        done = flowyard("why", run, *more)
+        done = inside("why", run, *more)
         assert (done.returncode, words in done.stderr) == (2, True), done.stderr
