@@ -25,7 +25,7 @@ MUTANTS ?=
 # Options of `make results-check`, see tools/results_check.py.
 RESULTS_CHECK ?=
 
-.PHONY: help setup demo wheel test test-programs test-rust test-python fuzz bench bench-instructions bench-peers results-check mutants lint format generate member-figures docs docs-links audit lock clean
+.PHONY: help setup demo wheel test test-programs test-rust compile-tests test-python fuzz bench bench-instructions bench-peers results-check mutants lint format generate member-figures docs docs-links audit lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,6 +97,10 @@ test-rust:
 	cargo test --locked --quiet --tests -p flowyard-sim
 	cargo test --locked --quiet --release -p flowyard-sim -p flowyard-python --test golden
 	cargo test --locked --quiet --release --tests -p flowyard-tables -p flowyard-yardstick -p flowyard-python
+
+# Compilers leave a processor idle for a good part of their time: CI compiles these beside `make setup`.
+compile-tests: ## Compile the Rust tests
+	cargo test --locked --quiet --tests --no-run -p flowyard-sim
 
 test-python: .venv/.dev setup
 	$(BIN)/python -m pytest --quiet -r s --numprocesses=auto --dist=loadfile --no-loadscope-reorder \
