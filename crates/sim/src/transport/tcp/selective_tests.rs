@@ -150,6 +150,30 @@ fn a_probe_for_the_tail() {
     assert_eq!(host.conns[0].counts().timeouts, 0);
 }
 
+/// A probe whose time or turn at a busy port has not come when a loss is found is called off: of ten segments 0 arrives, a probe is
+/// due at 32 ms, and before it is sent 3 to 5 show that 1 and 2 are lost. The window is five, and four are in flight: 1 goes, not
+/// 9; and nothing more until the timeout.
+#[test]
+fn a_loss_calls_a_probe_off() {
+    for is_due in [true, false] {
+        let config = Tcp { tail_loss_probe: Some(true), ..sack() };
+        let (mut host, mut model, packets) = started(10, 10_000, config);
+        host.now = Time::from_us(10_000);
+        round(&mut host, &mut model, &packets[0]);
+        while is_due && !host.ready.contains(&FLOW) {
+            host.expires(&mut model);
+        }
+        for packet in &packets[3..6] {
+            for ack in host.receives(&mut model, packet) {
+                host.answers(&mut model, &ack);
+            }
+        }
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [1], "{is_due}");
+        host.times_out(&mut model, FLOW);
+        assert_eq!(host.conns[0].counts().timeouts, 1);
+    }
+}
+
 /// With the last segment alone in flight the probe waits for rto_min more; it repairs the loss, and the window is halved all
 /// the same when more than it is acknowledged (RFC 8985, 7.4.2).
 #[test]

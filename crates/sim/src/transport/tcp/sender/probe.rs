@@ -49,6 +49,14 @@ impl Probe {
         self.due.take()
     }
 
+    /// None is to be sent: a loss has been found before its time or its turn came (RFC 8985, 7.2: no probe in a recovery).
+    pub fn call_off(&mut self) {
+        self.due = None;
+        if !self.awaits_loss {
+            self.timer.clear();
+        }
+    }
+
     /// It is sent.
     pub fn sent(&mut self, end: u64, again: bool) {
         self.sent = Some((end, again));

@@ -110,8 +110,9 @@ impl Scoreboard {
         self.marks[(number - self.una) as usize].seq
     }
 
-    /// A segment is retransmitted: a lost one, or one as a probe.
+    /// A segment is retransmitted: the first lost one, or one as a probe.
     pub fn send_again(&mut self, number: u32, now: Time) {
+        debug_assert!(self.first_lost().is_none_or(|first| first == number), "others are lost before it");
         let mark = self.at(number);
         (mark.sent, mark.again) = (now, true);
         if mark.state == State::Lost {

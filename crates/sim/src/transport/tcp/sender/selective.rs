@@ -197,6 +197,7 @@ impl Sender {
     fn enter_recovery(&mut self, config: &Tcp, source: &impl Source, now: Time) {
         let (window, una) = (self.window, self.una);
         self.own().undo.note(&window, una);
+        self.own().probe.call_off();
         if let Some(reduction) = &mut self.reduction {
             reduction.extend(self.end_seq);
         } else {
@@ -290,6 +291,7 @@ impl Sender {
         let forward = self.forward_probes().is_some();
         let own = self.own();
         let probe = own.probe.take_due();
+        debug_assert!(probe.is_none() || !own.board.has_lost(), "a recovery calls the probe off");
         let again = match probe {
             Some(last) => last.then(|| own.board.last_missing()).flatten(),
             None if forward => None,
