@@ -1,5 +1,6 @@
 """Runs side by side: `flowyard run --compare`, `fy.compare`, and the page that both and sweeps over names have."""
 
+import itertools
 import json
 import re
 import statistics
@@ -16,10 +17,12 @@ from flowyard import cli, text
 from flowyard.commands import options
 from flowyard.errors import UserError
 from flowyard.folders import run_files
+from flowyard.member_names import NAMESAKES
 from flowyard.report import javascript
 from flowyard.report.metrics import ALL_METRICS
 from flowyard.report.run import fairness
 from flowyard.report.sweep import page, side_by_side
+from flowyard.sweeps import members
 from flowyard.sweeps.comparison import comparison
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.plan import free_name
@@ -200,10 +203,45 @@ class TestTransports:
 
     def test_a_control_of_the_own_transport_comes_before_other_names(self):
         own = {**SCENARIO, "transport": {"roce": {"payload": "2KB"}}}
-        found, _ = scenarios(own, {"transport": ["dcqcn", "dctcp"]})
+        found, notes = scenarios(own, {"transport": ["dcqcn", "dctcp"]})
         for name, each in found.items():
-            assert kind(each["transport"]["roce"]["congestion"]) == name
+            assert kind(each["transport"]["roce"]["congestion"]) == name.rpartition(" ")[2]
             assert each["transport"]["roce"]["payload"] == "2KB"
+        # The name alone is TCP's.
+        assert list(found) == ["dcqcn", "roce dctcp"]
+        assert notes == [
+            "roce dctcp: dctcp is a control of roce, the transport of the scenario; TCP's is "
+            '{"tcp": {"congestion": "dctcp"}}'
+        ]
+
+    @pytest.mark.parametrize("names", list(itertools.permutations(["hpcc", "dctcp", "dcqcn"])))
+    def test_without_a_transport_of_the_scenario_a_name_means_the_same_in_any_order(self, names):
+        own = {key: value for key, value in SCENARIO.items() if key != "transport"}
+        found, notes = scenarios(own, {"transport": list(names)})
+        assert {name: kind(each["transport"]) for name, each in found.items()} == {
+            "hpcc": "roce",
+            "dctcp": "tcp",
+            "dcqcn": "dcqcn",
+        }
+        assert not notes
+        # A queue of the scenario stays for those that it serves, whichever is first.
+        found, _ = scenarios({**own, "queue": "ecn"}, {"transport": list(names)})
+        assert {name: kind(each.get("queue")) for name, each in found.items()} == {
+            "hpcc": None,
+            "dctcp": "ecn",
+            "dcqcn": None,
+        }
+
+    def test_namesakes_among_the_controls_of_transports_are_told_apart(self):
+        controls = members._controls()
+        both = {(tag, name) for tag in controls for name in controls[tag]}
+        assert {(tag, name) for tag, name in both if tag != "tcp" and name in controls["tcp"]} == NAMESAKES
+        own = {key: value for key, value in SCENARIO.items() if key != "transport"}
+        found, _ = scenarios(own, {"transport": ["dctcp", {"roce": {"congestion": "dctcp"}}]})
+        assert {name: kind(each["transport"]) for name, each in found.items()} == {
+            "dctcp": "tcp",
+            "roce dctcp": "roce",
+        }
 
     def test_fields_of_a_transport_and_of_a_queue_are_for_runs_that_have_it(self):
         changes = {"transport.tcp.mss": "1KB", "queue.ecn.limit.packets": 33, "traffic.few.flows": 9}
