@@ -1,18 +1,44 @@
 """Settings in which transports differ by default, and which decide a comparison as much as the transports do.
 
-docs/how-to/compare-transports.md explains each. They are found by the names of fields, which are the same in all
-members: a new member that follows them needs no line here.
+docs/how-to/compare-transports.md explains each. They are found by the names of fields, which are the same in most
+members; what a transport does without a field for it stands here. Tests run a flow of every transport alone, and
+compare what it does with what is said of it.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from flowyard import text
+from flowyard import results, text
 from flowyard.analysis import quantities
 from flowyard.report.run.facts import Cell, Fact, inline, variant
 
 Settings = Mapping[str, Any]
+
+# Transports whose flows ask first, for a rate, a window or a credit, and have no field that says so.
+ASK_FIRST = ("expresspass", "daq", "rcp", "d3", "pdq", "racs")
+ROUND_TRIP = "one round trip before data"
+
+
+@dataclass(frozen=True)
+class Used:
+    """What flows of a traffic entry use.
+
+    Attributes:
+        tag: The transport, such as "tcp".
+        transport: Its fields by their names, those of its parts, too.
+        queue: The fields of the queue.
+        routing: The routing of the entry.
+    """
+
+    tag: str
+    transport: Settings
+    queue: Settings
+    routing: Settings
+
+
+Said = Callable[[Used], str]
 
 
 def unequal(scenarios: Sequence[Settings]) -> list[Fact]:
@@ -25,22 +51,30 @@ def equal(scenarios: Sequence[Settings]) -> list[str]:
     return [fact.name for fact in _all(scenarios) if not fact.differs]
 
 
+def said(scenario: Settings) -> dict[str, str]:
+    """What is said of each setting of a scenario."""
+    return {name: _of_entries(scenario, words) for name, (_, words) in SETTINGS.items()}
+
+
 def _all(scenarios: Sequence[Settings]) -> list[Fact]:
-    return [
-        Fact(name, title, [Cell(_of_entries(scenario, said)) for scenario in scenarios])
-        for name, (title, said) in SETTINGS.items()
-    ]
+    every = [said(scenario) for scenario in scenarios]
+    return [Fact(name, title, [Cell(own[name]) for own in every]) for name, (title, _) in SETTINGS.items()]
 
 
-def _of_entries(scenario: Settings, said: Callable[[Settings, Settings, Settings], str]) -> str:
+def _of_entries(scenario: Settings, said: Said) -> str:
     """The text on the transport of each traffic entry, once."""
-    queue = scenario.get("queue") or {}
+    return " / ".join(dict.fromkeys(said(used) for used in _used(scenario)))
+
+
+def _used(scenario: Settings) -> list[Used]:
+    """What the flows of each traffic entry use."""
+    queue = _fields(scenario.get("queue") or {})
     found = []
     for entry in scenario["traffic"] or [{}]:
         transport = entry.get("transport") or scenario["transport"]
         routing = entry.get("routing") or scenario.get("routing") or {}
-        found.append(said(_fields(transport), _fields(queue), routing))
-    return " / ".join(dict.fromkeys(found))
+        found.append(Used(results.variant(transport), _fields(transport), queue, routing))
+    return found
 
 
 def _fields(member: Any) -> dict[str, Any]:
@@ -83,9 +117,9 @@ def _bytes(value: Any) -> int | None:
     return None
 
 
-def _payload(transport: Settings, queue: Settings, routing: Settings) -> str:
+def _payload(used: Used) -> str:
     """Of a full packet: a field of its own, or what the MTU leaves beside the header."""
-    del queue, routing
+    transport = used.transport
     header = _bytes(transport.get("header_bytes")) or 0
     for name, inside in (
         ("mss", 0),
@@ -97,32 +131,45 @@ def _payload(transport: Settings, queue: Settings, routing: Settings) -> str:
     return text.NONE
 
 
-def _first(*names: str) -> Callable[[Settings, Settings, Settings], str]:
+def _first(*names: str) -> Said:
     """The first of some fields that a transport has."""
 
-    def said(transport: Settings, queue: Settings, routing: Settings) -> str:
-        del queue, routing
+    def said(used: Used) -> str:
+        transport = used.transport
         found = next((transport[name] for name in names if name in transport), None)
         return f"{found} packets" if type(found) is int else _time(found) or text.NONE
 
     return said
 
 
-def _handshake(transport: Settings, queue: Settings, routing: Settings) -> str:
-    del queue, routing
-    return "one round trip before data" if transport.get("handshake") else "none: data at once"
+def _handshake(used: Used) -> str:
+    transport = used.transport
+    # Short flows need no credit.
+    free, tokens = transport.get("unscheduled"), transport.get("free_tokens")
+    if transport.get("handshake") or used.tag in ASK_FIRST or 0 in (_bytes(free), tokens):
+        return ROUND_TRIP
+    match used.tag:
+        case "sird":
+            return f"none up to {inline(free)}, else {ROUND_TRIP}"
+        case "phost" if transport.get("free_for") == "short":
+            return f"none up to {tokens} packets, else {ROUND_TRIP}"
+        case "central":
+            return "as the controller decides"
+        case "python":
+            return "as its class sends"
+    return "none: data at once"
 
 
-def _delayed(transport: Settings, queue: Settings, routing: Settings) -> str:
-    del queue, routing
+def _delayed(used: Used) -> str:
+    transport = used.transport
     every = transport.get("delayed_ack")
     if every in (None, 1):
         return "each packet"
     return f"every {every} packets, or after {_time(transport.get('delayed_ack_timeout', text.NONE))}"
 
 
-def _least_rate(transport: Settings, queue: Settings, routing: Settings) -> str:
-    del queue, routing
+def _least_rate(used: Used) -> str:
+    transport = used.transport
     if "min_rate" in transport:
         return inline(transport["min_rate"])
     congestion = transport.get("congestion")
@@ -131,9 +178,9 @@ def _least_rate(transport: Settings, queue: Settings, routing: Settings) -> str:
     return "rate of the port / 1000" if derived else text.NONE
 
 
-def _buffer(transport: Settings, queue: Settings, routing: Settings) -> str:
-    del transport, routing
+def _buffer(used: Used) -> str:
     # What flow control holds back is at least what a port may queue.
+    queue = used.queue
     names = ("limit", "data_limit", "xoff", "short_buffer")
     found = next((queue[name] for name in names if name in queue), "no limit")
     if not isinstance(found, Mapping):
@@ -143,14 +190,14 @@ def _buffer(transport: Settings, queue: Settings, routing: Settings) -> str:
     )
 
 
-def _paths(transport: Settings, queue: Settings, routing: Settings) -> str:
-    del queue
+def _paths(used: Used) -> str:
+    transport, routing = used.transport, used.routing
     subflows = f", {transport['subflows']} subflows" if transport.get("subflows") else ""
     return variant(routing.get("balancer")).main + subflows
 
 
 # By name: the meaning, and what is said of a transport, a queue and a balancer.
-SETTINGS: dict[str, tuple[str, Callable[[Settings, Settings, Settings], str]]] = {
+SETTINGS: dict[str, tuple[str, Said]] = {
     "handshake": ("A lone short flow with a handshake takes twice as long as one without.", _handshake),
     "paths": ("Choice of a path: by flow collides, by packet reorders.", _paths),
     "payload": ("Payload of a full packet.", _payload),

@@ -1,0 +1,104 @@
+"""What the section Fairness says of each transport, against what a flow of that transport does alone."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+import flowyard as fy
+from flowyard import results
+from flowyard.member_names import members
+from flowyard.report.run import fairness
+from flowyard.run_data import Run
+from flowyard.sweeps.members import _controls
+
+# Of a cable; a packet crosses two.
+DELAY = 10_000_000
+# What a member needs to run at all.
+NEEDS: dict[str, dict[str, Any]] = {
+    "parallel-tcp": {"parallel-tcp": {"paths": {"count": 1}}},
+    "tcp bbr": {"tcp": {"congestion": "bbr", "sack": True}},
+}
+CONTROLLED = {"central": {"controller": "max-min"}}
+
+
+def _transports() -> dict[str, Any]:
+    """Every transport with every control, by a name; without members in Python, which are what their class is."""
+    defined = results.schema()["$defs"]
+    found: dict[str, Any] = {name: name for name in members(defined["Transport"])}
+    for tag, names in _controls().items():
+        found |= {f"{tag} {name}": {tag: {"congestion": name}} for name in names}
+    found |= {f"uet {name}": {"uet": {"control": name}} for name in members(defined["UetControl"])}
+    return {name: NEEDS.get(name, each) for name, each in found.items() if not name.endswith("python")}
+
+
+TRANSPORTS = _transports()
+
+
+def alone(transport: Any, size: str, **more: Any) -> Run:
+    """A run of one flow at 10 Gbps."""
+    entry = {"name": "a", "arrivals": "at-once", "matrix": {"pairs": [[0, 1]]}, "sizes": {"fixed": size}}
+    network = {"hosts": 3, "rate": "10Gbps", "delay": "10us"}
+    scenario = {"topology": {"single-switch": network}, "transport": transport, "traffic": [entry], **more}
+    return Run.of(fy.run(scenario))
+
+
+@cache
+def of_member(name: str, size: str) -> Run:
+    """Such a run of a member of TRANSPORTS."""
+    return alone(TRANSPORTS[name], size, **CONTROLLED.get(name, {}))
+
+
+def said(run: Run, setting: str) -> str:
+    """What the section says of a setting."""
+    return fairness.said(run.scenario)[setting]
+
+
+def ideal(run: Run) -> float:
+    """The ideal completion time of the only flow."""
+    ((fct, slowdown),) = run.flows.select("fct_ps", "slowdown").rows()
+    return float(fct / slowdown)
+
+
+def waited(run: Run) -> float:
+    """By how many round trips the only flow took longer than its ideal."""
+    return (run.flows["fct_ps"].item() - ideal(run)) / (4 * DELAY)
+
+
+@pytest.mark.parametrize("name", TRANSPORTS)
+def test_a_handshake_is_the_round_trip_that_a_lone_packet_waits(name):
+    run = of_member(name, "1000B")
+    trips = waited(run)
+    if said(run, "handshake") == fairness.ROUND_TRIP:
+        assert trips == pytest.approx(1, abs=0.05)
+    elif name in CONTROLLED:
+        assert said(run, "handshake") == "as the controller decides"
+    else:
+        assert trips == pytest.approx(0, abs=0.05)
+        assert said(run, "handshake").startswith("none")
+
+
+@pytest.mark.parametrize(
+    ("transport", "size", "trips"),
+    [
+        ({"tcp": {"handshake": False}}, "1000B", 0),
+        ({"mptcp": {"tcp": {"handshake": False}}}, "1000B", 0),
+        ({"sird": {"unscheduled": "0B"}}, "1000B", 1),
+        ({"phost": {"free_tokens": 0}}, "1000B", 1),
+    ],
+)
+def test_a_field_decides_it(transport, size, trips):
+    run = alone(transport, size)
+    assert waited(run) == pytest.approx(trips, abs=0.05)
+    assert (said(run, "handshake") == fairness.ROUND_TRIP) is bool(trips)
+
+
+def test_messages_that_wait_by_their_size_are_said():
+    run = alone("sird", "50KB")
+    assert said(run, "handshake") == "none up to 53830B, else one round trip before data"
+    assert waited(run) == pytest.approx(0, abs=0.05)
+    assert waited(alone("sird", "60KB")) == pytest.approx(1, abs=0.05)
+    run = alone("phost", "11680B")
+    assert said(run, "handshake") == "none up to 8 packets, else one round trip before data"
+    assert waited(run) == pytest.approx(0, abs=0.05)
+    assert waited(alone("phost", "11681B")) > 1
