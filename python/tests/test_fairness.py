@@ -8,6 +8,7 @@ import pytest
 import flowyard as fy
 from flowyard import results
 from flowyard.member_names import members
+from flowyard.prototypes import CongestionControl
 from flowyard.report.run import fairness
 from flowyard.run_data import Run
 from flowyard.sweeps.members import _controls
@@ -35,12 +36,12 @@ def _transports() -> dict[str, Any]:
 TRANSPORTS = _transports()
 
 
-def alone(transport: Any, size: str, **more: Any) -> Run:
+def alone(transport: Any, size: str, controls: Any = None, **more: Any) -> Run:
     """A run of one flow at 10 Gbps."""
     entry = {"name": "a", "arrivals": "at-once", "matrix": {"pairs": [[0, 1]]}, "sizes": {"fixed": size}}
     network = {"hosts": 3, "rate": "10Gbps", "delay": "10us"}
     scenario = {"topology": {"single-switch": network}, "transport": transport, "traffic": [entry], **more}
-    return Run.of(fy.run(scenario))
+    return Run.of(fy.run(scenario, controls=controls))
 
 
 @cache
@@ -102,3 +103,66 @@ def test_messages_that_wait_by_their_size_are_said():
     assert said(run, "handshake") == "none up to 8 packets, else one round trip before data"
     assert waited(run) == pytest.approx(0, abs=0.05)
     assert waited(alone("phost", "11681B")) > 1
+
+
+# Of TCP, 1000 packets.
+LONG = "1460KB"
+
+
+def replies(run: Run) -> int:
+    """Packets that are not data."""
+    return int(run.counters["packets"] - run.flows["packets_sent"].sum())
+
+
+@pytest.mark.parametrize("name", [name for name in TRANSPORTS if name not in CONTROLLED])
+def test_acknowledgements_are_those_that_a_lone_flow_gets(name):
+    run = of_member(name, LONG)
+    sent, found = run.flows["packets_sent"].item(), replies(run)
+    match said(run, "acknowledgements"):
+        case "each packet":
+            assert found == pytest.approx(sent, rel=0.01)
+        case "none":
+            assert found == 0
+        case "every 16KiB":
+            # Receivers that give credit send more.
+            assert found >= 1_460_000 / 16_384 - 1
+            assert found < 100 or name in ("uet rccc", "uet both", "uet eqds")
+        case "the whole flow":
+            # Of a short one, which needs no credit but under ExpressPass; a request may go before it.
+            assert name == "expresspass" or replies(of_member(name, "8KB")) <= 2
+        case delayed:
+            assert delayed.startswith("every 2 packets, or after ")
+            # A connection has its handshake, too.
+            assert found == pytest.approx(sent / 2, abs=8 * 3)
+
+
+@pytest.mark.parametrize(
+    ("transport", "words", "number"),
+    [
+        ({"tcp": {"delayed_ack": 1}}, "each packet", 1000),
+        ({"tcp": {"delayed_ack": 4}}, "every 4 packets, or after 40ms", 250),
+        ({"tcp": {"preset": "linux"}}, "every 2 packets, or after 40ms, of the first 16 each", 508),
+        ({"roce": {"ack_every": 4}}, "every 4 packets", 365),
+        ({"dcqcn": {"ack_every": 0}}, "the last packet", 1),
+        ({"uet": {"ack_bytes": "1B"}}, "each packet", 358),
+    ],
+)
+def test_a_field_decides_them(transport, words, number):
+    run = alone(transport, LONG)
+    assert said(run, "acknowledgements") == words
+    assert replies(run) == pytest.approx(number, abs=5)
+
+
+@pytest.mark.parametrize(
+    ("each", "words"), [(True, "each packet"), (False, "every 2 packets, or after 40ms")]
+)
+def test_a_control_in_python_may_ask_for_each(each, words):
+    class Mine(CongestionControl):
+        acknowledges_each_segment = each
+
+        def on_ack(self, window, ack):
+            window.cwnd += window.mss
+
+    run = alone({"tcp": {"congestion": {"python": {"name": "Mine"}}}}, LONG, controls={"Mine": Mine})
+    assert said(run, "acknowledgements") == words
+    assert replies(run) == pytest.approx(1000 if each else 500, abs=5)

@@ -19,6 +19,11 @@ Settings = Mapping[str, Any]
 # Transports whose flows ask first, for a rate, a window or a credit, and have no field that says so.
 ASK_FIRST = ("expresspass", "daq", "rcp", "d3", "pdq", "racs")
 ROUND_TRIP = "one round trip before data"
+# Controls of TCP under which receivers acknowledge each segment, whatever `delayed_ack` is.
+EACH_SEGMENT = ("swift",)
+# Transports whose receivers acknowledge a flow when it is complete.
+OF_FLOWS = ("homa", "sird", "phost", "expresspass")
+EACH_PACKET = "each packet"
 
 
 @dataclass(frozen=True)
@@ -160,12 +165,32 @@ def _handshake(used: Used) -> str:
     return "none: data at once"
 
 
-def _delayed(used: Used) -> str:
+def _acknowledged(used: Used) -> str:
     transport = used.transport
+    if "ack_every" in transport:
+        every = transport["ack_every"]
+        return EACH_PACKET if every == 1 else f"every {every} packets" if every else "the last packet"
+    if used.tag in OF_FLOWS:
+        return "the whole flow" if transport.get("acknowledge", True) else "none"
+    match used.tag:
+        case "uet" if (_bytes(transport.get("ack_bytes")) or 0) > 1:
+            return f"every {inline(transport['ack_bytes'])}"
+        case "datagram" | "central":
+            return "none"
+        case "python":
+            return "as its class sends"
+    return _delayed(transport)
+
+
+def _delayed(transport: Settings) -> str:
+    """Of TCP, whose receivers delay acknowledgements unless the control needs each round trip; others delay none."""
     every = transport.get("delayed_ack")
-    if every in (None, 1):
-        return "each packet"
-    return f"every {every} packets, or after {_time(transport.get('delayed_ack_timeout', text.NONE))}"
+    congestion = transport.get("congestion")
+    control = results.variant(congestion) if congestion else ""
+    if every in (None, 1) or control in EACH_SEGMENT or transport.get("acknowledges_each_segment"):
+        return EACH_PACKET
+    first = f", of the first {quick} each" if (quick := transport.get("quick_acks")) else ""
+    return f"every {every} packets, or after {_time(transport.get('delayed_ack_timeout', text.NONE))}{first}"
 
 
 def _least_rate(used: Used) -> str:
@@ -218,5 +243,5 @@ SETTINGS: dict[str, tuple[str, Said]] = {
         "Rate at which a control leaves the flows of a crowd: those that last longer climb from there.",
         _least_rate,
     ),
-    "acknowledgements": ("Delayed ones slow the growth of windows.", _delayed),
+    "acknowledgements": ("Delayed ones slow the growth of windows.", _acknowledged),
 }
