@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import flowyard as fy
-from flowyard import results
+from flowyard import results, text
 from flowyard.member_names import members
 from flowyard.prototypes import CongestionControl
 from flowyard.report.run import fairness
@@ -52,7 +52,7 @@ def of_member(name: str, size: str) -> Run:
 
 def said(run: Run, setting: str) -> str:
     """What the section says of a setting."""
-    return fairness.said(run.scenario)[setting]
+    return fairness.said(run.scenario, fairness.rates_of(run.links))[setting]
 
 
 def ideal(run: Run) -> float:
@@ -166,3 +166,30 @@ def test_a_control_in_python_may_ask_for_each(each, words):
     run = alone({"tcp": {"congestion": {"python": {"name": "Mine"}}}}, LONG, controls={"Mine": Mine})
     assert said(run, "acknowledgements") == words
     assert replies(run) == pytest.approx(1000 if each else 500, abs=5)
+
+
+@pytest.mark.parametrize("name", [f"roce {control}" for control in _controls()["roce"]])
+def test_a_least_rate_that_follows_from_the_port_is_said_as_one(name):
+    run = of_member(name, "8KB")
+    # DCQCN's are numbers.
+    assert said(run, "minimum rate") == ("100\u00a0Mbps" if "dcqcn" in name else "10.0\u00a0Mbps")
+
+
+def test_rates_that_are_equal_are_no_difference():
+    port = {"topology": {"single-switch": {"hosts": 3, "rate": "100Gbps"}}}
+    runs = [alone(name, "8KB", **port) for name in ({"roce": {"congestion": "hpcc"}}, "dcqcn")]
+    rates = [fairness.rates_of(run.links) for run in runs]
+    assert rates == [{100_000_000_000}] * 2
+    assert "minimum rate" in fairness.equal([run.scenario for run in runs], rates)
+    # Without the network it is said in words.
+    assert fairness.said(runs[0].scenario)["minimum rate"] == "1/1000 of the port's rate"
+
+
+def test_a_share_of_credit_is_no_rate():
+    controls = ("nscc", "rccc", "both", "eqds")
+    runs = [of_member(f"uet {control}", "8KB") for control in controls]
+    assert {said(run, "minimum rate") for run in runs} == {text.NONE}
+    slow = alone(
+        {"uet": {"control": {"rccc": {"oversubscription_control": True, "oversubscription": 2.0}}}}, "8KB"
+    )
+    assert said(slow, "minimum rate") == "credit at 45.0% of the port's rate"

@@ -6,15 +6,17 @@ compare what it does with what is said of it.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 from flowyard import results, text
 from flowyard.analysis import quantities
+from flowyard.forks import pl
 from flowyard.report.run.facts import Cell, Fact, inline, variant
 
 Settings = Mapping[str, Any]
+Rates = Set[int]
 
 # Transports whose flows ask first, for a rate, a window or a credit, and have no field that says so.
 ASK_FIRST = ("expresspass", "daq", "rcp", "d3", "pdq", "racs")
@@ -35,50 +37,62 @@ class Used:
         transport: Its fields by their names, those of its parts, too.
         queue: The fields of the queue.
         routing: The routing of the entry.
+        rates: Of the links of hosts.
     """
 
     tag: str
     transport: Settings
     queue: Settings
     routing: Settings
+    rates: Rates
 
 
 Said = Callable[[Used], str]
 
 
-def unequal(scenarios: Sequence[Settings]) -> list[Fact]:
-    """The settings in which scenarios differ, a cell for each; scenarios as run.json has them, with derived values."""
-    return [fact for fact in _all(scenarios) if fact.differs]
+def unequal(scenarios: Sequence[Settings], rates: Sequence[Rates] = ()) -> list[Fact]:
+    """The settings in which scenarios differ, a cell for each.
+
+    Args:
+        scenarios: As run.json has them, with derived values.
+        rates: Of the links of the hosts of each, by `rates_of`; without them values that follow are said in words.
+    """
+    return [fact for fact in _all(scenarios, rates) if fact.differs]
 
 
-def equal(scenarios: Sequence[Settings]) -> list[str]:
+def equal(scenarios: Sequence[Settings], rates: Sequence[Rates] = ()) -> list[str]:
     """The names of those in which they do not."""
-    return [fact.name for fact in _all(scenarios) if not fact.differs]
+    return [fact.name for fact in _all(scenarios, rates) if not fact.differs]
 
 
-def said(scenario: Settings) -> dict[str, str]:
+def said(scenario: Settings, rates: Rates = frozenset()) -> dict[str, str]:
     """What is said of each setting of a scenario."""
-    return {name: _of_entries(scenario, words) for name, (_, words) in SETTINGS.items()}
+    every = _used(scenario, rates)
+    # Once where all traffic entries have the same.
+    return {
+        name: " / ".join(dict.fromkeys(words(used) for used in every))
+        for name, (_, words) in SETTINGS.items()
+    }
 
 
-def _all(scenarios: Sequence[Settings]) -> list[Fact]:
-    every = [said(scenario) for scenario in scenarios]
+def rates_of(links: pl.DataFrame) -> Rates:
+    """The rates of the links of hosts, in bit/s; of the columns tier and rate_bps."""
+    return frozenset(links.filter(pl.col("tier").cast(pl.String).str.starts_with("host-"))["rate_bps"])
+
+
+def _all(scenarios: Sequence[Settings], rates: Sequence[Rates]) -> list[Fact]:
+    every = [said(*pair) for pair in zip(scenarios, rates or [frozenset()] * len(scenarios), strict=True)]
     return [Fact(name, title, [Cell(own[name]) for own in every]) for name, (title, _) in SETTINGS.items()]
 
 
-def _of_entries(scenario: Settings, said: Said) -> str:
-    """The text on the transport of each traffic entry, once."""
-    return " / ".join(dict.fromkeys(said(used) for used in _used(scenario)))
-
-
-def _used(scenario: Settings) -> list[Used]:
+def _used(scenario: Settings, rates: Rates) -> list[Used]:
     """What the flows of each traffic entry use."""
     queue = _fields(scenario.get("queue") or {})
     found = []
     for entry in scenario["traffic"] or [{}]:
         transport = entry.get("transport") or scenario["transport"]
         routing = entry.get("routing") or scenario.get("routing") or {}
-        found.append(Used(results.variant(transport), _fields(transport), queue, routing))
+        found.append(Used(results.variant(transport), _fields(transport), queue, routing, rates))
     return found
 
 
@@ -195,12 +209,29 @@ def _delayed(transport: Settings) -> str:
 
 def _least_rate(used: Used) -> str:
     transport = used.transport
+    if used.tag == "uet":
+        # A share, by which receivers slow down, if they do so at all.
+        if transport.get("oversubscription_control") is not True:
+            return text.NONE
+        over = transport.get("oversubscription")
+        share = transport["min_rate"] / (over if isinstance(over, int | float) else 1)
+        return f"credit at {text.percent(min(max(share, 0.01), 1))} of the port's rate"
     if "min_rate" in transport:
-        return inline(transport["min_rate"])
-    congestion = transport.get("congestion")
-    controls = congestion.values() if isinstance(congestion, Mapping) else ()
-    derived = any(isinstance(control, Mapping) and "min_rate" in control for control in controls)
-    return "rate of the port / 1000" if derived else text.NONE
+        return _rate(transport["min_rate"])
+    if used.tag == "roce":
+        return text.rate(min(used.rates) / 1000) if len(used.rates) == 1 else "1/1000 of the port's rate"
+    return text.NONE
+
+
+def _rate(value: Any) -> str:
+    """A rate of a scenario, in the units of tables: equal rates are one text."""
+    for unit in sorted(quantities.RATE, key=len, reverse=True):
+        if isinstance(value, str) and value.endswith(unit):
+            try:
+                return text.rate(float(value.removesuffix(unit)) * quantities.RATE[unit])
+            except ValueError:
+                break
+    return inline(value)
 
 
 def _buffer(used: Used) -> str:

@@ -25,6 +25,7 @@ from flowyard.run_json import can_pause, unstable_of
 from flowyard.sweeps import carrying
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.tables import LOADS, MOST_SIDE_BY_SIDE, PAUSES, Sweep
+from flowyard.table import read_frame
 from flowyard.terminal import folding
 from flowyard.terminal.console import TextTable, show
 
@@ -215,7 +216,8 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
         show(side_by_side_table(sweep))
         if len(points) > 1:
             folding.say("all runs carried the same flows" if same else _lower(other_flows(traffic)))
-            if unequal := fairness.unequal([_scenario(sweep, point) for point in points]):
+            rates = [fairness.rates_of(_links(sweep, point)) for point in points]
+            if unequal := fairness.unequal([_scenario(sweep, point) for point in points], rates):
                 print(
                     f"they differ in: {', '.join(fact.name for fact in unequal)} (docs/how-to/compare-transports.md)"
                 )
@@ -256,6 +258,10 @@ def _any_pauses(sweep: Sweep, points: Sequence[Point]) -> bool:
 
 def _scenario(sweep: Sweep, point: Point) -> dict[str, Any]:
     return with_derived(run_files.status(sweep.path(point.keys[0])))
+
+
+def _links(sweep: Sweep, point: Point) -> pl.DataFrame:
+    return read_frame(sweep.path(point.keys[0]) / "links.parquet", ("tier", "rate_bps"))
 
 
 def side_by_side_table(sweep: Sweep) -> TextTable:
