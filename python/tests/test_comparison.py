@@ -510,13 +510,13 @@ class TestFairness:
     def test_defaults_differ_in_all(self):
         found = self.unequal("ndp", {"tcp": {"congestion": "dctcp", "preset": "datacentre"}}, "dcqcn")
         assert found["payload"] == ["1,436 B", "1,460 B", "1,000 B"]
-        assert found["header"] == ["64B", "40B", "62B"]
+        assert found["header"] == ["64 B", "40 B", "62 B"]
         assert found["buffer"] == ["8 full-packets", "200 packets", "derived"]
         assert found["minimum RTO"][1:] == ["5ms", "67.1\u00a0ms"]
         assert found["paths"] == ["per-packet", "per-flow", "per-flow"]
         assert found["acknowledgements"][1].startswith("every 2 packets, or after 500us")
         assert found["handshake"][1] == "one round trip before data"
-        assert found["initial window"][1:] == ["10 packets", "–"]  # noqa: RUF001
+        assert found["initial window"][1:] == ["10 packets", "no limit: line rate"]
 
     def test_one_field_is_one_difference(self):
         assert self.unequal("ndp", "ndp") == {}

@@ -7,6 +7,7 @@ import pytest
 
 import flowyard as fy
 from flowyard import results, text
+from flowyard.analysis import quantities
 from flowyard.member_names import members
 from flowyard.prototypes import CongestionControl
 from flowyard.report.run import fairness
@@ -193,3 +194,95 @@ def test_a_share_of_credit_is_no_rate():
         {"uet": {"control": {"rccc": {"oversubscription_control": True, "oversubscription": 2.0}}}}, "8KB"
     )
     assert said(slow, "minimum rate") == "credit at 45.0% of the port's rate"
+
+
+def size(words: str) -> float:
+    """The bytes of a text such as "1,460 B" or "54.0 KB"."""
+    number, unit = words.replace(",", "").split()
+    return float(number) * quantities.BYTES[unit]
+
+
+@pytest.mark.parametrize("name", TRANSPORTS)
+def test_payload_and_header_are_those_of_the_packets_that_a_lone_flow_sends(name):
+    run = of_member(name, "1000B")
+    payload, header = size(said(run, "payload")), size(said(run, "header"))
+    runs = [of_member(name, f"{payload * packets:.0f}B") for packets in (4, 8)]
+    assert [own.flows["packets_sent"].item() for own in runs] == [4, 8]
+    # 1 B takes 0.8 ns at 10 Gbps; a controller may not have a host send all the time.
+    if name not in CONTROLLED:
+        wire = (ideal(runs[1]) - ideal(runs[0])) / 4 / 800
+        assert wire == pytest.approx(payload + header, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("transport", "payload", "header"),
+    [
+        ({"ndp": {"mtu_includes_header": False}}, "1,500 B", "64 B"),
+        ({"tcp": {"link_bytes": "38B"}}, "1,460 B", "78 B"),
+        ({"homa": {"frame_overhead": "38B"}}, "1,440 B", "98 B"),
+        ({"d3": {"pacing": {"congestion_header": "16B"}}}, "1,460 B", "56 B"),
+        ({"datagram": {"lengths": {"uniform": {"min": "100B", "max": "200B"}}}}, text.NONE, "28 B"),
+    ],
+)
+def test_fields_of_packets_decide_them(transport, payload, header):
+    run = alone(transport, "8KB")
+    assert (said(run, "payload"), said(run, "header")) == (payload, header)
+
+
+# A flow that is never answered sends its initial window; agents see the loss of replies.
+UNANSWERED = {"d3": {"agent": {"d3": {"state": "flows"}}}}
+
+
+def unanswered(name: str) -> Run:
+    """A long flow of a member whose receiver is cut off after a handshake, up to a time before timeouts."""
+    at = 30 if waited(of_member(name, "1000B")) < 0.5 or name == "expresspass" else 70
+    cut = {"at": f"{at}us", "target": {"link": ["host 1", "switch"]}, "change": "down"}
+    more = {"faults": {"events": [cut]}, "run": {"until": "125us"}, **UNANSWERED.get(name, {})}
+    return alone(TRANSPORTS[name], "1MB", **more)
+
+
+@pytest.mark.parametrize("name", [name for name in TRANSPORTS if name not in CONTROLLED])
+def test_the_initial_window_is_what_a_flow_without_an_answer_sends(name):
+    run = unanswered(name)
+    words, sent = said(run, "initial window"), run.flows["packets_sent"].item()
+    full = size(said(run, "payload")) + size(said(run, "header"))
+    if words.startswith("no limit"):
+        # RCP has its flows begin slowly.
+        assert sent > (30 if name != "rcp" else 5)
+    elif words.startswith("none"):
+        assert sent <= 3
+    elif "none" in words:
+        assert sent == 0
+    elif "packets" in words:
+        assert sent == int(words.split()[0])
+    else:
+        # Some count payload, others all bytes; the last packet may be a part of one, or may go beyond.
+        assert sent * size(said(run, "payload")) - full <= size(words) <= (sent + 1) * full
+
+
+def test_short_flows_that_need_no_credit_have_one():
+    assert said(alone("sird", "8KB"), "initial window") == "53.8\u00a0KB, of longer messages none"
+    assert said(alone("phost", "8KB"), "initial window") == "8 packets, of longer flows none"
+    assert said(alone({"phost": {"free_for": "all"}}, "8KB"), "initial window") == "8 packets"
+    assert said(alone({"mptcp": {"subflows": 1}}, "8KB"), "initial window") == "10 packets"
+    given = {"uet": {"initial_window": "20KB", "max_window": "40KB"}}
+    assert said(alone(given, "8KB"), "initial window") == "20.0\u00a0KB"
+    credit = {"uet": {"control": "rccc", **given["uet"]}}
+    assert said(alone(credit, "8KB"), "initial window") == "40.0\u00a0KB"
+    selective = {"roce": {"recovery": {"irn": {"bdp_cap": "30KB"}}}}
+    assert said(alone(selective, "8KB"), "initial window") == "30.0\u00a0KB"
+
+
+@pytest.mark.parametrize(
+    ("transport", "words"),
+    [
+        ("homa", "1ms"),
+        ({"homa": {"resend_interval": "2ms"}}, "2ms"),
+        ("sird", "1ms"),
+        ("phost", "9 packet times"),
+        ({"roce": {"recovery": "irn"}}, "100us"),
+        ("datagram", text.NONE),
+    ],
+)
+def test_what_repairs_a_loss_is_the_timeout(transport, words):
+    assert said(alone(transport, "8KB"), "minimum RTO") == words

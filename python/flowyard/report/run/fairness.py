@@ -136,29 +136,109 @@ def _bytes(value: Any) -> int | None:
     return None
 
 
-def _payload(used: Used) -> str:
-    """Of a full packet: a field of its own, or what the MTU leaves beside the header."""
+def _packet(used: Used) -> tuple[int | None, int | None]:
+    """Bytes of a full packet: its payload, and all else that it takes on the wire; None where lengths are drawn."""
     transport = used.transport
-    header = _bytes(transport.get("header_bytes")) or 0
-    for name, inside in (
-        ("mss", 0),
-        ("payload", 0),
-        ("mtu", header if transport.get("mtu_includes_header") else 0),
-    ):
-        if (size := _bytes(transport.get(name))) is not None:
-            return f"{size - inside:,} B"
-    return text.NONE
+
+    def field(name: str) -> int:
+        return _bytes(transport.get(name)) or 0
+
+    header = field("header_bytes")
+    match used.tag:
+        case "homa":
+            header = field("network_header") + field("unscheduled_header")
+            return field("mtu") - header, header + field("frame_overhead")
+        case "ndp" | "uet":
+            whole = used.tag == "uet" or transport.get("mtu_includes_header")
+            return field("mtu") - (header if whole else 0), header
+        case "datagram" | "central":
+            lengths = transport.get("lengths")
+            length = _bytes(lengths["fixed"]) if isinstance(lengths, Mapping) and "fixed" in lengths else None
+            if used.tag == "datagram":
+                return length and length - header, header
+            return length and min(length, field("mtu")), field("link_bytes")
+    payload = next(
+        (size for name in ("mss", "payload") if (size := _bytes(transport.get(name))) is not None), None
+    )
+    return payload, header + field("link_bytes") + field("congestion_header")
 
 
-def _first(*names: str) -> Said:
-    """The first of some fields that a transport has."""
+def _payload(used: Used) -> str:
+    payload, _ = _packet(used)
+    return text.NONE if payload is None else f"{payload:,} B"
 
-    def said(used: Used) -> str:
-        transport = used.transport
-        found = next((transport[name] for name in names if name in transport), None)
-        return f"{found} packets" if type(found) is int else _time(found) or text.NONE
 
-    return said
+def _header(used: Used) -> str:
+    _, header = _packet(used)
+    return text.NONE if header is None else f"{header:,} B"
+
+
+def _timeout(used: Used) -> str:
+    transport = used.transport
+    if used.tag == "phost":
+        return f"{transport['resend']:g} packet times"
+    if used.tag == "homa" and not transport.get("acknowledge", True):
+        return text.NONE
+    names = ("rto_min", "rto", "rto_low", "resend_interval", "timeout", "request_interval")
+    return _time(next((transport[name] for name in names if name in transport), None)) or text.NONE
+
+
+def _initial(used: Used) -> str:
+    """What a flow sends before its first answer: a window, bytes without credit, or all that its rate allows."""
+    transport, window = used.transport, used.transport.get("initial_window")
+    match used.tag:
+        case "homa":
+            return _size(transport.get("unscheduled", transport.get("rtt_bytes")))
+        case "sird":
+            return f"{_size(transport.get('unscheduled'))}, of longer messages none"
+        case "phost":
+            longer = ", of longer flows none" if transport.get("free_for") == "short" else ""
+            return f"{transport.get('free_tokens')} packets{longer}"
+        case "expresspass":
+            return "none: credit for each packet"
+        case "uet":
+            # Receivers that pace senders by credit leave the window unread.
+            paced = results.variant(transport["control"]) in ("rccc", "eqds")
+            given = transport.get("max_window") if paced else window or transport.get("max_window")
+            return _size(given) if given else _product(used, "network_rtt", 1.5)
+        case "roce" if "bdp_cap" in transport:
+            return _size(transport["bdp_cap"])
+        case "roce" if _has_window(transport):
+            return _product(used, "base_rtt", 1)
+        case "roce" | "dcqcn" | "datagram":
+            return "no limit: line rate"
+        case "rcp" | "d3" | "pdq" | "racs":
+            return "no limit: rate of the switches"
+        case "central":
+            return "as the controller decides"
+        case "python":
+            return "as its class sends"
+    each = " a subflow" if used.tag in ("mptcp", "parallel-tcp") and transport.get("subflows") != 1 else ""
+    return f"{window} packets{each}" if type(window) is int else _size(window)
+
+
+def _has_window(transport: Settings) -> bool:
+    """Whether a rate control also limits the bytes in flight."""
+    control = results.variant(transport["congestion"])
+    return control == "powertcp" or transport.get("window", "none") != "none"
+
+
+def _product(used: Used, field: str, times: float) -> str:
+    """A bandwidth-delay product of the link of a host and a round trip that a field has."""
+    words = "bandwidth-delay product" if times == 1 else f"{times:g} bandwidth-delay products"
+    trip = used.transport.get(field)
+    if len(used.rates) != 1 or not isinstance(trip, str):
+        return words
+    try:
+        return text.size(times * min(used.rates) * quantities.picoseconds(trip) / 8e12)
+    except (ValueError, KeyError):
+        return words
+
+
+def _size(value: Any) -> str:
+    """A size of a scenario, in the units of tables."""
+    size = _bytes(value)
+    return inline(value) or text.NONE if size is None else text.size(size)
 
 
 def _handshake(used: Used) -> str:
@@ -256,19 +336,19 @@ def _paths(used: Used) -> str:
 SETTINGS: dict[str, tuple[str, Said]] = {
     "handshake": ("A lone short flow with a handshake takes twice as long as one without.", _handshake),
     "paths": ("Choice of a path: by flow collides, by packet reorders.", _paths),
-    "payload": ("Payload of a full packet.", _payload),
+    "payload": ("Bytes of flows in a full packet.", _payload),
     "header": (
-        "Bytes on the wire besides the payload of a packet: they lower goodput.",
-        _first("header_bytes"),
+        "Bytes that a full packet takes on the wire besides its payload: they lower goodput.",
+        _header,
     ),
     "initial window": (
-        "Packets or bytes before the first answer: short flows end within it.",
-        _first("initial_window"),
+        "What a flow sends before the first answer: short flows end within it.",
+        _initial,
     ),
     "buffer": ("Room of a port: it is the longest queueing delay, and decides losses.", _buffer),
     "minimum RTO": (
         "Shortest retransmission timeout: a loss that nothing else repairs costs it.",
-        _first("rto_min", "rto", "timeout"),
+        _timeout,
     ),
     "minimum rate": (
         "Rate at which a control leaves the flows of a crowd: those that last longer climb from there.",
