@@ -428,6 +428,26 @@ class TestCommand:
         drawn = [summary["measured"]["realised_load"] for summary in done.summaries().values()]
         assert rows["realised load"] == [text.ratio(load) for load in drawn]
 
+    def test_deadlines_that_were_met_stand_beside_the_flows_that_completed(self, here, capsys):
+        # Under PDQ flows that cannot be in time give up.
+        due = {**SCENARIO["traffic"][0], "deadline": "60us"}
+        own = {**SCENARIO, "transport": "pdq", "traffic": [due], "name": "due"}
+        (here / "due.json").write_text(json.dumps(own))
+        assert cli.main(["run", "due.json", "--compare", "pdq,dctcp", "-o", "due"]) == 0
+        done = fy.Sweep("due")
+        rows = {row[0]: row[1:] for row in side_by_side.side_by_side_table(done).rows}
+        shares = done.means["application_throughput"].to_list()
+        assert rows["deadlines met"] == [text.percent(share) for share in shares]
+        assert list(rows)[2:4] == ["flows completed", "deadlines met"]
+        assert rows["flows completed"][0] != "100%" == rows["flows completed"][1]
+        assert "deadlines met" in capsys.readouterr().out
+        assert cli.main(["run", "due.json", "--compare", "pdq,dctcp", "-o", "due", "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert [point["means"]["application_throughput"] for point in answer["points"]] == shares
+        # Without deadlines there is no such row.
+        plain = side_by_side.side_by_side_table(fy.compare("few.json", ["ndp", "tcp"], "plain"))
+        assert "deadlines met" not in [row[0] for row in plain.rows]
+
     def test_runs_that_were_not_in_a_steady_state_are_named(self, here, capsys):
         done = fy.compare("few.json", ["ndp", "tcp"], "named")
         key = done.runs["run"][1]

@@ -34,6 +34,8 @@ COMPLETION = (
     *(f"fct_{name}_ps" for name in ("mean", "p50", "p95", "p99")),
     *(f"slowdown_{name}" for name in ("mean", "p50", "p95", "p99")),
 )
+# Where flows have deadlines: those that gave up are none that a transport lost.
+DEADLINES = ("application_throughput",)
 OF_GROUP = ("slowdown_p50", "slowdown_p99")
 COUNTED = ("drops", "trims", "marks", *PAUSES, "retransmissions", "timeouts")
 
@@ -242,7 +244,8 @@ def _lower(sentence: str) -> str:
 
 def _means(sweep: Sweep, point: Point) -> dict[str, Any]:
     own = _row(sweep, point)
-    return {name: own[name] for name in (*COMPLETION, "completed_fraction", *LOADS, "goodput_bps", *COUNTED)}
+    names = (*COMPLETION, "completed_fraction", *DEADLINES, *LOADS, "goodput_bps", *COUNTED)
+    return {name: own[name] for name in names}
 
 
 def _row(sweep: Sweep, point: Point) -> dict[str, Any]:
@@ -287,7 +290,8 @@ def side_by_side_table(sweep: Sweep) -> TextTable:
             if len(known) == len(values) and len(set(known)) > 1:
                 bold.update((len(rows) - 1, i + 1) for i, value in enumerate(values) if value == min(known))
 
-    for column in COMPLETION:
+    deadlines = [name for name in DEADLINES if any(own[name] is not None for own in means)]
+    for column in (*deadlines, *COMPLETION):
         add(ALL_METRICS[column].name, column, means)
     groups = _groups(sweep, points)
     for key, name in names(groups).items():
