@@ -14,6 +14,7 @@ import pytest
 
 import flowyard as fy
 from flowyard import cli, text
+from flowyard.analysis import by_size
 from flowyard.commands import options
 from flowyard.errors import UserError
 from flowyard.folders import run_files
@@ -21,7 +22,9 @@ from flowyard.member_names import NAMESAKES
 from flowyard.report import javascript
 from flowyard.report.metrics import ALL_METRICS
 from flowyard.report.run import fairness
+from flowyard.report.run.labelled import FLOW_COLUMNS
 from flowyard.report.sweep import page, side_by_side
+from flowyard.run_data import Run
 from flowyard.sweeps import members
 from flowyard.sweeps.comparison import comparison
 from flowyard.sweeps.outcomes import Outcomes
@@ -402,15 +405,54 @@ class TestCommand:
     def test_counts_have_a_point_only_as_means(self, mean, shown):
         assert ALL_METRICS["drops"].mean({"drops": mean, "drops_ci95": None}) == shown
 
-    def test_the_smallest_is_bold_if_all_completed(self, here):
-        done = fy.compare("few.json", ["ndp", "tcp"], "there")
+    def test_intervals_stand_below_their_values_where_runs_have_some(self, here, capsys):
+        many = {"traffic.few.flows": 400}
+        done = fy.compare("few.json", ["ndp", "tcp"], "many", set=many)
+        rows = side_by_side.side_by_side_table(done).rows
+        names = [row[0] for row in rows]
+        below = rows[names.index("FCT p50") + 1]
+        measured = [Run.read(done.path(key), FLOW_COLUMNS.split()).measured for key in done.runs["run"]]
+        ends = [by_size(flows, intervals=True).row(-1, named=True) for flows in measured]
+        shown = [
+            text.interval(own["fct_p50_ps"], own["fct_p50_low_ps"], own["fct_p50_high_ps"], text.duration)
+            for own in ends
+        ]
+        assert list(below) == [side_by_side.INTERVAL, *shown]
+        words = ["run", "few.json", "--compare", "ndp,tcp", "-o", "many", "--set", "traffic.few.flows=400"]
+        assert cli.main(words) == 0
+        assert "95% intervals are of the run" in capsys.readouterr().out
+        # Of few flows there are none; means over replicas have theirs beside them.
+        for name, more in {
+            "few": {"set": {"traffic.few.flows": 30}},
+            "mean": {"replicas": 2, "set": many},
+        }.items():
+            table = side_by_side.side_by_side_table(fy.compare("few.json", ["ndp", "tcp"], name, **more))
+            assert side_by_side.INTERVAL not in [row[0] for row in table.rows]
+
+    def test_the_smallest_is_bold_if_its_interval_lies_below_the_others(self, here, capsys, monkeypatch):
+        many = {"traffic.few.flows": 400, "traffic.few.arrivals.poisson.load": 0.1}
+        done = fy.compare("few.json", ["ndp", "tcp"], "there", set=many)
         table = side_by_side.side_by_side_table(done)
         names = [row[0] for row in table.rows]
         p50 = done.means["slowdown_p50"].to_list()
+        # NDP has no handshake, and at a low load little else counts.
         assert (names.index("slowdown p50"), 1 + p50.index(min(p50))) in table.bold
         assert not any(names[row] in ("goodput", "drops", "queue") for row, _ in table.bold)
-        cut = fy.compare("few.json", ["ndp", "tcp"], "cut", set={"run.until": "100us"})
+        said = "bold: the smallest, if all flows completed and its interval lies below those of the others"
+        changes = [word for key, value in many.items() for word in ("--set", f"{key}={value}")]
+        command = ["run", "few.json", "--compare", "ndp,tcp", *changes, "-o", "there"]
+        assert cli.main(command) == 0
+        assert said not in capsys.readouterr().out
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        assert cli.main(command) == 0
+        assert said in " ".join(capsys.readouterr().out.split())
+        cut = fy.compare("few.json", ["ndp", "tcp"], "cut", set={**many, "run.until": "100us"})
         assert not side_by_side.side_by_side_table(cut).bold
+        # Of few flows any difference may be chance, and so may one within wide intervals.
+        few = fy.compare("few.json", ["ndp", "tcp"], "few", set={"traffic.few.flows": 30})
+        near = fy.compare("few.json", {"transport.ndp.initial_window": [7, 8]}, "near", set=many)
+        assert not side_by_side.side_by_side_table(few).bold
+        assert not side_by_side.side_by_side_table(near).bold
 
     def test_the_header_has_the_name_of_the_scenario_as_runs_have(self, here, capsys):
         (here / "called.json").write_text(json.dumps(SCENARIO | {"name": "rack 7"}))
