@@ -147,6 +147,16 @@ def test_a_queue_among_transports_is_named_as_one(here):
     )
 
 
+def at(scenario, key):
+    """The value at the path of a key; None if there is none."""
+    for step in key.split("."):
+        if isinstance(scenario, list):
+            scenario = next(entry for entry in scenario if entry["name"] == step)
+        else:
+            scenario = scenario.get(step) if isinstance(scenario, dict) else None
+    return scenario
+
+
 def kind(value):
     return None if value is None else next(iter(value))
 
@@ -253,6 +263,69 @@ class TestTransports:
         assert found["dctcp"]["queue"]["ecn"]["limit"] == {"packets": 33}
         assert found["ndp"].get("queue") is found["tcp"].get("queue") is None
         assert {each["traffic"][0]["flows"] for each in found.values()} == {9}
+
+    @pytest.mark.parametrize("own", [None, "tcp", {"tcp": {"congestion": "swift"}}])
+    def test_fields_of_a_control_are_for_runs_that_have_it(self, own):
+        scenario = {**SCENARIO, "transport": own} if own else SCENARIO
+        changes = {"transport.tcp.congestion.dctcp.g": 0.1, "transport.tcp.mss": "1KB"}
+        found, _ = scenarios(scenario, {"transport": ["swift", "dctcp", "ndp"]}, set=changes)
+        assert found["dctcp"]["transport"]["tcp"]["congestion"]["dctcp"]["g"] == 0.1
+        assert kind(fy.check(found["swift"], whole=True)["transport"]["tcp"]["congestion"]) == "swift"
+        assert [found[name]["transport"]["tcp"]["mss"] for name in ("swift", "dctcp")] == ["1KB", "1KB"]
+        assert kind(found["ndp"]["transport"]) == "ndp"
+        # Each control is of a transport of its own.
+        rate = {"transport.roce.congestion.hpcc.min_rate": "50Mbps"}
+        found, _ = scenarios({**SCENARIO, "transport": "roce"}, {"transport": ["dcqcn", "hpcc"]}, set=rate)
+        assert found["hpcc"]["transport"]["roce"]["congestion"]["hpcc"]["min_rate"] == "50Mbps"
+        assert fy.check(found["dcqcn"], whole=True)["transport"]["roce"]["congestion"]["dcqcn"][
+            "min_rate"
+        ] == ("100Mbps")
+
+    def test_fields_of_a_control_of_no_run_are_refused_with_those_that_there_are(self):
+        with pytest.raises(UserError) as refused:
+            comparison(
+                SCENARIO, {"transport": ["swift", "dctcp"]}, set={"transport.tcp.congestion.cubic.beta": 0.5}
+            )
+        assert str(refused.value) == (
+            "compare: transport.tcp.congestion.cubic.beta is set, and no run has transport.tcp.congestion.cubic; "
+            "there are transport.tcp.congestion.dctcp, transport.tcp.congestion.swift"
+        )
+        # A field that no control has is the engine's to refuse.
+        with pytest.raises(fy.ScenarioError, match=r"transport\.tcp\.congestion\.dctcp\.gg: unknown key"):
+            comparison(
+                SCENARIO, {"transport": ["swift", "dctcp"]}, set={"transport.tcp.congestion.dctcp.gg": 1}
+            )
+
+    @pytest.mark.parametrize(
+        ("field", "values", "key", "setting"),
+        [
+            ("queue", ["ecn", "drop-tail"], "queue.ecn.limit.packets", 33),
+            ("queue", ["drop-tail", {"ecn": {"threshold": {"packets": 9}}}], "queue.ecn.limit.packets", 33),
+            ("transport.tcp.congestion", ["swift", "dctcp"], "transport.tcp.congestion.dctcp.g", 0.1),
+            (
+                "traffic.few.transport",
+                ["swift", "dctcp", "tcp"],
+                "traffic.few.transport.tcp.congestion.dctcp.g",
+                0.1,
+            ),
+        ],
+    )
+    def test_fields_of_a_value_are_for_the_runs_with_that_value(self, field, values, key, setting):
+        scenario = {**SCENARIO, "transport": "tcp"}
+        # On the command line values are text.
+        for given in (setting, str(setting)):
+            found, _ = scenarios(scenario, {field: values}, set={key: given})
+            have = [label for label, each in found.items() if at(fy.check(each, whole=True), key) == setting]
+            assert have == [label for label in found if label in ("ecn", "dctcp")]
+            assert len(found) == len(values)
+
+    def test_fields_of_no_value_are_refused(self):
+        with pytest.raises(UserError, match=r"no run has queue\.red; there are queue\.drop-tail, queue\.ecn"):
+            comparison(
+                {**SCENARIO, "transport": "tcp"},
+                {"queue": ["ecn", "drop-tail"]},
+                set={"queue.red.limit.packets": 5},
+            )
 
     @pytest.mark.parametrize("key", ["transport.pfabric.mss", "queue.red.limit.packets"])
     def test_fields_of_no_run_are_refused(self, key):

@@ -20,6 +20,7 @@ from flowyard.errors import UserError
 from flowyard.folders import run_files
 from flowyard.member_names import member_name
 from flowyard.sweeps.members import Members
+from flowyard.sweeps.own_changes import OfMembers, within_values
 from flowyard.sweeps.plan import Axis, Plan, free_name, in_python, value_names
 from flowyard.sweeps.tables import MOST_SIDE_BY_SIDE
 from flowyard.sweeps.task import Task
@@ -89,8 +90,8 @@ def comparison(
     Args:
         scenario: A TOML or JSON file, the name of a packaged scenario, a Scenario, or plain data.
         values: Values by the field; of several fields every combination.
-        set: Fields to change in every run. Those of a transport, such as transport.tcp.preset, are for the runs that
-            have it.
+        set: Fields to change in every run. Those of a member, such as transport.tcp.preset where transports are
+            compared, are for the runs that have it.
         replicas: Repetitions with other random streams.
         name: What it is called; default the name of the scenario.
         python: Fields of the Plan that have members in Python, such as {"prototypes": ["aimd.py"]}; values may name
@@ -100,24 +101,18 @@ def comparison(
         UserError: There are too few or too many values.
         ScenarioError: The scenario cannot be run, or not with one of the transports; the text names every problem.
     """
-    for field, given in values.items():
-        if isinstance(given, str):
-            raise UserError(f"compare {field}: {given!r} is one value; use a list, as in [{given!r}, ...]")
-    fields = {SHORT.get(field, field): list(own) for field, own in values.items()}
-    for field, own in fields.items():
-        if len(own) < 2:
-            raise UserError(f"compare {field}: {len(own)} value; give at least two, as in {field}=A,B")
-        if twice := [value for i, value in enumerate(own) if value in own[:i]]:
-            raise UserError(f"compare {field}: {twice[0]} appears twice; remove one")
-    runs = 1
-    for own in fields.values():
-        runs *= len(own)
-    if runs > MOST_SIDE_BY_SIDE:
-        raise UserError(
-            f"compare: {runs} combinations; a page shows at most {MOST_SIDE_BY_SIDE} side by side: use a sweep"
-        )
-    changes, own_changes = _parted(set or {}, fields)
+    fields = _fields(values)
     named = Members(in_python(**(python or {})))
+    changes = dict(set or {})
+    labels_of: dict[str, list[Any]] = {}
+    for field, own in fields.items():
+        if field != TRANSPORT:
+            own = [named.of_field(field, value) for value in own]
+            labels_of[field] = value_names(own, free_name(field))
+            fields[field], changes = within_values(
+                changes, field, own, lambda more: named.check(scenario, more, whole=True)
+            )
+    changes, own_changes = _parted(changes, fields)
     lacks = TRANSPORT in fields and _lacks_transport(named, scenario, changes)
     if lacks:
         changes[TRANSPORT] = _stand_in(named, scenario, changes, fields[TRANSPORT])
@@ -135,8 +130,7 @@ def comparison(
             )
             axes.append(Axis(column, scenarios=places, labels=labels))
         else:
-            own = [named.of_field(field, value) for value in own]
-            axes.append(Axis(column, {field: own}, labels=value_names(own, column)))
+            axes.append(Axis(column, {field: own}, labels=labels_of[field]))
     checked = named.checked(scenario, changes)
     # A file's own name is that of the scenario only where this has none.
     called = name or checked.resolved().get("name") or checked.name
@@ -146,19 +140,37 @@ def comparison(
     return Comparison(Plan(base, axes, replicas, changes, called, **(python or {})), notes)
 
 
+def _fields(values: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """The values by the whole path of their field, if a page can show all combinations."""
+    for field, given in values.items():
+        if isinstance(given, str):
+            raise UserError(f"compare {field}: {given!r} is one value; use a list, as in [{given!r}, ...]")
+    fields = {SHORT.get(field, field): list(own) for field, own in values.items()}
+    for field, own in fields.items():
+        if len(own) < 2:
+            raise UserError(f"compare {field}: {len(own)} value; give at least two, as in {field}=A,B")
+        if twice := [value for i, value in enumerate(own) if value in own[:i]]:
+            raise UserError(f"compare {field}: {twice[0]} appears twice; remove one")
+    runs = 1
+    for own in fields.values():
+        runs *= len(own)
+    if runs > MOST_SIDE_BY_SIDE:
+        raise UserError(
+            f"compare: {runs} combinations; a page shows at most {MOST_SIDE_BY_SIDE} side by side: use a sweep"
+        )
+    return fields
+
+
 def _parted(
     changes: Mapping[str, Any], fields: Mapping[str, Sequence[Any]]
-) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Changes for all runs, and where transports are compared those of a transport or a queue, by "transport.tcp"."""
-    shared: dict[str, Any] = {}
-    own: dict[str, dict[str, Any]] = {}
-    for key, value in changes.items():
-        part, _, rest = key.partition(".")
-        if TRANSPORT in fields and part in (TRANSPORT, "queue") and "." in rest:
-            own.setdefault(f"{part}.{rest.partition('.')[0]}", {})[key] = value
-        else:
-            shared[key] = value
-    return shared, own
+) -> tuple[dict[str, Any], OfMembers]:
+    """Changes for all runs, and where transports are compared those of a transport or a queue."""
+    own = {
+        key: value
+        for key, value in changes.items()
+        if TRANSPORT in fields and key.startswith((f"{TRANSPORT}.", "queue.")) and key.count(".") > 1
+    }
+    return {key: value for key, value in changes.items() if key not in own}, OfMembers(own)
 
 
 def _lacks_transport(
@@ -210,7 +222,7 @@ class _Shared:
     named: Members
     base: Mapping[str, Any]
     own: Mapping[str, Any] | None
-    own_changes: Mapping[str, Mapping[str, Any]]
+    own_changes: OfMembers
     kept: Set[str]
     compared: Sequence[str]
 
@@ -232,11 +244,7 @@ def _transports(shared: _Shared, values: Sequence[Any]) -> tuple[list[dict[str, 
         places.append(place)
         notes += [f"{label}: {words}" for words in said]
     there = {_member_of(named, place, part) for place in places for part in (TRANSPORT, "queue")}
-    if unused := [member for member in shared.own_changes if member not in there]:
-        key = next(iter(shared.own_changes[unused[0]]))
-        raise UserError(
-            f"compare: {key} is set, and no run has {unused[0]}; there are {', '.join(sorted(there))}"
-        )
+    shared.own_changes.require_used(there)
     return places, labels, notes
 
 
@@ -284,18 +292,20 @@ def _with(shared: _Shared, transport: dict[str, Any]) -> tuple[dict[str, Any], l
         ScenarioError: It cannot be run even without these; the text is that of the scenario with them.
     """
     named, base, own = shared.named, shared.base, shared.own
-    changes = shared.own_changes.get(f"{TRANSPORT}.{results.variant(transport)}", {})
     made = copy.deepcopy(dict(base))
     made[TRANSPORT] = transport
     for entry in made["traffic"]:
         if own and entry.get(TRANSPORT) == own:
             del entry[TRANSPORT]
+    member = f"{TRANSPORT}.{results.variant(transport)}"
+    changes = shared.own_changes.of(member, _bare(made), named.check)
     notes = _bring(shared, made, changes)
     first: _native.ScenarioError | None = None
     while True:
         try:
             place = dict(named.check(made, changes))
-            if of_queue := shared.own_changes.get(_member_of(named, place, "queue")):
+            queue = _member_of(named, place, "queue")
+            if of_queue := shared.own_changes.of(queue, place, named.check):
                 place = dict(named.check(place, of_queue))
             return place, notes
         except _native.ScenarioError as error:
@@ -340,13 +350,18 @@ def _own_kind(named: Members, base: Mapping[str, Any], part: str) -> str | None:
 
 def _recommended(named: Members, scenario: Mapping[str, Any], changes: Mapping[str, Any], part: str) -> Any:
     """The part that a scenario has if it names none; None where it must name one."""
-    bare = copy.deepcopy(dict(scenario))
-    for each in SERVING:
-        _take(bare, each)
     try:
-        return _get(named.check(bare, changes, whole=True), part)
+        return _get(named.check(_bare(scenario), changes, whole=True), part)
     except _native.ScenarioError:
         return None
+
+
+def _bare(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario without the parts that serve a transport."""
+    bare = copy.deepcopy(dict(scenario))
+    for part in SERVING:
+        _take(bare, part)
+    return bare
 
 
 def _kind(value: Any) -> str | None:
