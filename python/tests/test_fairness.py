@@ -97,7 +97,7 @@ def test_a_field_decides_it(transport, size, trips):
 
 def test_messages_that_wait_by_their_size_are_said():
     run = alone("sird", "50KB")
-    assert said(run, "handshake") == "none up to 53830B, else one round trip before data"
+    assert said(run, "handshake") == "none up to 53.8\u00a0KB, else one round trip before data"
     assert waited(run) == pytest.approx(0, abs=0.05)
     assert waited(alone("sird", "60KB")) == pytest.approx(1, abs=0.05)
     run = alone("phost", "11680B")

@@ -249,7 +249,7 @@ def _handshake(used: Used) -> str:
         return ROUND_TRIP
     match used.tag:
         case "sird":
-            return f"none up to {inline(free)}, else {ROUND_TRIP}"
+            return f"none up to {_size(free)}, else {ROUND_TRIP}"
         case "phost" if transport.get("free_for") == "short":
             return f"none up to {tokens} packets, else {ROUND_TRIP}"
         case "central":
