@@ -208,7 +208,7 @@ def _stand_in(
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """What all transports of a comparison have in common.
+    """The parts that all transports of a comparison have in common.
 
     Attributes:
         named: The members that values may name.

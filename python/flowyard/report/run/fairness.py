@@ -30,7 +30,7 @@ EACH_PACKET = "each packet"
 
 @dataclass(frozen=True)
 class Used:
-    """What flows of a traffic entry use.
+    """The transport, queue and routing that flows of a traffic entry use.
 
     Attributes:
         tag: The transport, such as "tcp".
@@ -66,7 +66,7 @@ def equal(scenarios: Sequence[Settings], rates: Sequence[Rates] = ()) -> list[st
 
 
 def said(scenario: Settings, rates: Rates = frozenset()) -> dict[str, str]:
-    """What is said of each setting of a scenario."""
+    """The text on each setting of a scenario."""
     every = _used(scenario, rates)
     # Once where all traffic entries have the same.
     return {
@@ -86,7 +86,7 @@ def _all(scenarios: Sequence[Settings], rates: Sequence[Rates]) -> list[Fact]:
 
 
 def _used(scenario: Settings, rates: Rates) -> list[Used]:
-    """What the flows of each traffic entry use."""
+    """The members that the flows of each traffic entry use."""
     queue = _fields(scenario.get("queue") or {})
     found = []
     for entry in scenario["traffic"] or [{}]:
@@ -184,7 +184,7 @@ def _timeout(used: Used) -> str:
 
 
 def _initial(used: Used) -> str:
-    """What a flow sends before its first answer: a window, bytes without credit, or all that its rate allows."""
+    """The data before the first answer: a window, bytes without credit, or all that the rate allows."""
     transport, window = used.transport, used.transport.get("initial_window")
     match used.tag:
         case "homa":

@@ -243,7 +243,7 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
 
 
 def _legend(table: TextTable) -> list[str]:
-    """What stands below the table."""
+    """The lines below the table."""
     found = []
     if any(row[0] == INTERVAL for row in table.rows):
         found.append(
