@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+# Controls that go by the name of one of TCP's, which is another protocol: their transport is part of their name.
+NAMESAKES = {("roce", "dctcp")}
+
 
 def member_name(value: Any) -> str | None:
     """The name of a member, such as "dctcp" for `{"tcp": {"congestion": "dctcp"}}`.
@@ -11,7 +14,7 @@ def member_name(value: Any) -> str | None:
         value: A member as a scenario has it, resolved or not: a word, or a table of one key.
 
     Returns:
-        The name; None if the value is no member.
+        The name, "roce dctcp" where "dctcp" alone would be TCP's; None if the value is no member.
     """
     if isinstance(value, str):
         return value
@@ -21,7 +24,8 @@ def member_name(value: Any) -> str | None:
     if not isinstance(fields, Mapping):
         return str(tag)
     if tag in ("tcp", "roce") and (control := fields.get("congestion")):
-        return member_name(control)
+        name = member_name(control)
+        return f"{tag} {name}" if (tag, name) in NAMESAKES else name
     if tag == "python" and isinstance(name := fields.get("name"), str):
         return name
     return str(tag)

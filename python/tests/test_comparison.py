@@ -1,5 +1,6 @@
 """Runs side by side: `flowyard run --compare`, `fy.compare`, and the page that both and sweeps over names have."""
 
+import itertools
 import json
 import re
 import statistics
@@ -13,13 +14,18 @@ import pytest
 
 import flowyard as fy
 from flowyard import cli, text
+from flowyard.analysis import by_size
 from flowyard.commands import options
 from flowyard.errors import UserError
 from flowyard.folders import run_files
+from flowyard.member_names import NAMESAKES
 from flowyard.report import javascript
 from flowyard.report.metrics import ALL_METRICS
 from flowyard.report.run import fairness
+from flowyard.report.run.labelled import FLOW_COLUMNS
 from flowyard.report.sweep import page, side_by_side
+from flowyard.run_data import Run
+from flowyard.sweeps import members
 from flowyard.sweeps.comparison import comparison
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.plan import free_name
@@ -141,6 +147,16 @@ def test_a_queue_among_transports_is_named_as_one(here):
     )
 
 
+def at(scenario, key):
+    """The value at the path of a key; None if there is none."""
+    for step in key.split("."):
+        if isinstance(scenario, list):
+            scenario = next(entry for entry in scenario if entry["name"] == step)
+        else:
+            scenario = scenario.get(step) if isinstance(scenario, dict) else None
+    return scenario
+
+
 def kind(value):
     return None if value is None else next(iter(value))
 
@@ -200,10 +216,45 @@ class TestTransports:
 
     def test_a_control_of_the_own_transport_comes_before_other_names(self):
         own = {**SCENARIO, "transport": {"roce": {"payload": "2KB"}}}
-        found, _ = scenarios(own, {"transport": ["dcqcn", "dctcp"]})
+        found, notes = scenarios(own, {"transport": ["dcqcn", "dctcp"]})
         for name, each in found.items():
-            assert kind(each["transport"]["roce"]["congestion"]) == name
+            assert kind(each["transport"]["roce"]["congestion"]) == name.rpartition(" ")[2]
             assert each["transport"]["roce"]["payload"] == "2KB"
+        # The name alone is TCP's.
+        assert list(found) == ["dcqcn", "roce dctcp"]
+        assert notes == [
+            "roce dctcp: dctcp is a control of roce, the transport of the scenario; TCP's is "
+            '{"tcp": {"congestion": "dctcp"}}'
+        ]
+
+    @pytest.mark.parametrize("names", list(itertools.permutations(["hpcc", "dctcp", "dcqcn"])))
+    def test_without_a_transport_of_the_scenario_a_name_means_the_same_in_any_order(self, names):
+        own = {key: value for key, value in SCENARIO.items() if key != "transport"}
+        found, notes = scenarios(own, {"transport": list(names)})
+        assert {name: kind(each["transport"]) for name, each in found.items()} == {
+            "hpcc": "roce",
+            "dctcp": "tcp",
+            "dcqcn": "dcqcn",
+        }
+        assert not notes
+        # A queue of the scenario stays for those that it serves, whichever is first.
+        found, _ = scenarios({**own, "queue": "ecn"}, {"transport": list(names)})
+        assert {name: kind(each.get("queue")) for name, each in found.items()} == {
+            "hpcc": None,
+            "dctcp": "ecn",
+            "dcqcn": None,
+        }
+
+    def test_namesakes_among_the_controls_of_transports_are_told_apart(self):
+        controls = members._controls()
+        both = {(tag, name) for tag in controls for name in controls[tag]}
+        assert {(tag, name) for tag, name in both if tag != "tcp" and name in controls["tcp"]} == NAMESAKES
+        own = {key: value for key, value in SCENARIO.items() if key != "transport"}
+        found, _ = scenarios(own, {"transport": ["dctcp", {"roce": {"congestion": "dctcp"}}]})
+        assert {name: kind(each["transport"]) for name, each in found.items()} == {
+            "dctcp": "tcp",
+            "roce dctcp": "roce",
+        }
 
     def test_fields_of_a_transport_and_of_a_queue_are_for_runs_that_have_it(self):
         changes = {"transport.tcp.mss": "1KB", "queue.ecn.limit.packets": 33, "traffic.few.flows": 9}
@@ -212,6 +263,69 @@ class TestTransports:
         assert found["dctcp"]["queue"]["ecn"]["limit"] == {"packets": 33}
         assert found["ndp"].get("queue") is found["tcp"].get("queue") is None
         assert {each["traffic"][0]["flows"] for each in found.values()} == {9}
+
+    @pytest.mark.parametrize("own", [None, "tcp", {"tcp": {"congestion": "swift"}}])
+    def test_fields_of_a_control_are_for_runs_that_have_it(self, own):
+        scenario = {**SCENARIO, "transport": own} if own else SCENARIO
+        changes = {"transport.tcp.congestion.dctcp.g": 0.1, "transport.tcp.mss": "1KB"}
+        found, _ = scenarios(scenario, {"transport": ["swift", "dctcp", "ndp"]}, set=changes)
+        assert found["dctcp"]["transport"]["tcp"]["congestion"]["dctcp"]["g"] == 0.1
+        assert kind(fy.check(found["swift"], whole=True)["transport"]["tcp"]["congestion"]) == "swift"
+        assert [found[name]["transport"]["tcp"]["mss"] for name in ("swift", "dctcp")] == ["1KB", "1KB"]
+        assert kind(found["ndp"]["transport"]) == "ndp"
+        # Each control is of a transport of its own.
+        rate = {"transport.roce.congestion.hpcc.min_rate": "50Mbps"}
+        found, _ = scenarios({**SCENARIO, "transport": "roce"}, {"transport": ["dcqcn", "hpcc"]}, set=rate)
+        assert found["hpcc"]["transport"]["roce"]["congestion"]["hpcc"]["min_rate"] == "50Mbps"
+        assert fy.check(found["dcqcn"], whole=True)["transport"]["roce"]["congestion"]["dcqcn"][
+            "min_rate"
+        ] == ("100Mbps")
+
+    def test_fields_of_a_control_of_no_run_are_refused_with_those_that_there_are(self):
+        with pytest.raises(UserError) as refused:
+            comparison(
+                SCENARIO, {"transport": ["swift", "dctcp"]}, set={"transport.tcp.congestion.cubic.beta": 0.5}
+            )
+        assert str(refused.value) == (
+            "compare: transport.tcp.congestion.cubic.beta is set, and no run has transport.tcp.congestion.cubic; "
+            "there are transport.tcp.congestion.dctcp, transport.tcp.congestion.swift"
+        )
+        # A field that no control has is the engine's to refuse.
+        with pytest.raises(fy.ScenarioError, match=r"transport\.tcp\.congestion\.dctcp\.gg: unknown key"):
+            comparison(
+                SCENARIO, {"transport": ["swift", "dctcp"]}, set={"transport.tcp.congestion.dctcp.gg": 1}
+            )
+
+    @pytest.mark.parametrize(
+        ("field", "values", "key", "setting"),
+        [
+            ("queue", ["ecn", "drop-tail"], "queue.ecn.limit.packets", 33),
+            ("queue", ["drop-tail", {"ecn": {"threshold": {"packets": 9}}}], "queue.ecn.limit.packets", 33),
+            ("transport.tcp.congestion", ["swift", "dctcp"], "transport.tcp.congestion.dctcp.g", 0.1),
+            (
+                "traffic.few.transport",
+                ["swift", "dctcp", "tcp"],
+                "traffic.few.transport.tcp.congestion.dctcp.g",
+                0.1,
+            ),
+        ],
+    )
+    def test_fields_of_a_value_are_for_the_runs_with_that_value(self, field, values, key, setting):
+        scenario = {**SCENARIO, "transport": "tcp"}
+        # On the command line values are text.
+        for given in (setting, str(setting)):
+            found, _ = scenarios(scenario, {field: values}, set={key: given})
+            have = [label for label, each in found.items() if at(fy.check(each, whole=True), key) == setting]
+            assert have == [label for label in found if label in ("ecn", "dctcp")]
+            assert len(found) == len(values)
+
+    def test_fields_of_no_value_are_refused(self):
+        with pytest.raises(UserError, match=r"no run has queue\.red; there are queue\.drop-tail, queue\.ecn"):
+            comparison(
+                {**SCENARIO, "transport": "tcp"},
+                {"queue": ["ecn", "drop-tail"]},
+                set={"queue.red.limit.packets": 5},
+            )
 
     @pytest.mark.parametrize("key", ["transport.pfabric.mss", "queue.red.limit.packets"])
     def test_fields_of_no_run_are_refused(self, key):
@@ -364,15 +478,54 @@ class TestCommand:
     def test_counts_have_a_point_only_as_means(self, mean, shown):
         assert ALL_METRICS["drops"].mean({"drops": mean, "drops_ci95": None}) == shown
 
-    def test_the_smallest_is_bold_if_all_completed(self, here):
-        done = fy.compare("few.json", ["ndp", "tcp"], "there")
+    def test_intervals_stand_below_their_values_where_runs_have_some(self, here, capsys):
+        many = {"traffic.few.flows": 400}
+        done = fy.compare("few.json", ["ndp", "tcp"], "many", set=many)
+        rows = side_by_side.side_by_side_table(done).rows
+        names = [row[0] for row in rows]
+        below = rows[names.index("FCT p50") + 1]
+        measured = [Run.read(done.path(key), FLOW_COLUMNS.split()).measured for key in done.runs["run"]]
+        ends = [by_size(flows, intervals=True).row(-1, named=True) for flows in measured]
+        shown = [
+            text.interval(own["fct_p50_ps"], own["fct_p50_low_ps"], own["fct_p50_high_ps"], text.duration)
+            for own in ends
+        ]
+        assert list(below) == [side_by_side.INTERVAL, *shown]
+        words = ["run", "few.json", "--compare", "ndp,tcp", "-o", "many", "--set", "traffic.few.flows=400"]
+        assert cli.main(words) == 0
+        assert "95% intervals are of the run" in capsys.readouterr().out
+        # Of few flows there are none; means over replicas have theirs beside them.
+        for name, more in {
+            "few": {"set": {"traffic.few.flows": 30}},
+            "mean": {"replicas": 2, "set": many},
+        }.items():
+            table = side_by_side.side_by_side_table(fy.compare("few.json", ["ndp", "tcp"], name, **more))
+            assert side_by_side.INTERVAL not in [row[0] for row in table.rows]
+
+    def test_the_smallest_is_bold_if_its_interval_lies_below_the_others(self, here, capsys, monkeypatch):
+        many = {"traffic.few.flows": 400, "traffic.few.arrivals.poisson.load": 0.1}
+        done = fy.compare("few.json", ["ndp", "tcp"], "there", set=many)
         table = side_by_side.side_by_side_table(done)
         names = [row[0] for row in table.rows]
         p50 = done.means["slowdown_p50"].to_list()
+        # NDP has no handshake, and at a low load little else counts.
         assert (names.index("slowdown p50"), 1 + p50.index(min(p50))) in table.bold
         assert not any(names[row] in ("goodput", "drops", "queue") for row, _ in table.bold)
-        cut = fy.compare("few.json", ["ndp", "tcp"], "cut", set={"run.until": "100us"})
+        said = "bold: the smallest, if all flows completed and its interval lies below those of the others"
+        changes = [word for key, value in many.items() for word in ("--set", f"{key}={value}")]
+        command = ["run", "few.json", "--compare", "ndp,tcp", *changes, "-o", "there"]
+        assert cli.main(command) == 0
+        assert said not in capsys.readouterr().out
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        assert cli.main(command) == 0
+        assert said in " ".join(capsys.readouterr().out.split())
+        cut = fy.compare("few.json", ["ndp", "tcp"], "cut", set={**many, "run.until": "100us"})
         assert not side_by_side.side_by_side_table(cut).bold
+        # Of few flows any difference may be chance, and so may one within wide intervals.
+        few = fy.compare("few.json", ["ndp", "tcp"], "few", set={"traffic.few.flows": 30})
+        near = fy.compare("few.json", {"transport.ndp.initial_window": [7, 8]}, "near", set=many)
+        assert not side_by_side.side_by_side_table(few).bold
+        assert not side_by_side.side_by_side_table(near).bold
 
     def test_the_header_has_the_name_of_the_scenario_as_runs_have(self, here, capsys):
         (here / "called.json").write_text(json.dumps(SCENARIO | {"name": "rack 7"}))
@@ -389,6 +542,26 @@ class TestCommand:
         )
         drawn = [summary["measured"]["realised_load"] for summary in done.summaries().values()]
         assert rows["realised load"] == [text.ratio(load) for load in drawn]
+
+    def test_deadlines_that_were_met_stand_beside_the_flows_that_completed(self, here, capsys):
+        # Under PDQ flows that cannot be in time give up.
+        due = {**SCENARIO["traffic"][0], "deadline": "60us"}
+        own = {**SCENARIO, "transport": "pdq", "traffic": [due], "name": "due"}
+        (here / "due.json").write_text(json.dumps(own))
+        assert cli.main(["run", "due.json", "--compare", "pdq,dctcp", "-o", "due"]) == 0
+        done = fy.Sweep("due")
+        rows = {row[0]: row[1:] for row in side_by_side.side_by_side_table(done).rows}
+        shares = done.means["application_throughput"].to_list()
+        assert rows["deadlines met"] == [text.percent(share) for share in shares]
+        assert list(rows)[2:4] == ["flows completed", "deadlines met"]
+        assert rows["flows completed"][0] != "100%" == rows["flows completed"][1]
+        assert "deadlines met" in capsys.readouterr().out
+        assert cli.main(["run", "due.json", "--compare", "pdq,dctcp", "-o", "due", "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert [point["means"]["application_throughput"] for point in answer["points"]] == shares
+        # Without deadlines there is no such row.
+        plain = side_by_side.side_by_side_table(fy.compare("few.json", ["ndp", "tcp"], "plain"))
+        assert "deadlines met" not in [row[0] for row in plain.rows]
 
     def test_runs_that_were_not_in_a_steady_state_are_named(self, here, capsys):
         done = fy.compare("few.json", ["ndp", "tcp"], "named")
@@ -472,13 +645,13 @@ class TestFairness:
     def test_defaults_differ_in_all(self):
         found = self.unequal("ndp", {"tcp": {"congestion": "dctcp", "preset": "datacentre"}}, "dcqcn")
         assert found["payload"] == ["1,436 B", "1,460 B", "1,000 B"]
-        assert found["header"] == ["64B", "40B", "62B"]
+        assert found["header"] == ["64 B", "40 B", "62 B"]
         assert found["buffer"] == ["8 full-packets", "200 packets", "derived"]
         assert found["minimum RTO"][1:] == ["5ms", "67.1\u00a0ms"]
         assert found["paths"] == ["per-packet", "per-flow", "per-flow"]
         assert found["acknowledgements"][1].startswith("every 2 packets, or after 500us")
         assert found["handshake"][1] == "one round trip before data"
-        assert found["initial window"][1:] == ["10 packets", "–"]  # noqa: RUF001
+        assert found["initial window"][1:] == ["10 packets", "no limit: line rate"]
 
     def test_one_field_is_one_difference(self):
         assert self.unequal("ndp", "ndp") == {}

@@ -48,8 +48,9 @@ def write_run(
     until=None,
     end_ps=10**9,
     change=None,
+    slower=1,
 ):
-    """Writes the folder of a run; `finished` is the share of flows that are complete.
+    """Writes the folder of a run; `finished` is the share of flows that are complete, `slower` a factor of their times.
 
     With `warm_up` it is one of before there was a measuring window.
     """
@@ -57,7 +58,7 @@ def write_run(
     size = [int(10 ** chance.uniform(2, 7.5)) for _ in range(flows)]
     done = [i < finished * flows for i in range(flows)]
     best = [10_000_000 + 800 * number for number in size]
-    slowdown = [1 + chance.expovariate(0.5) for _ in range(flows)]
+    slowdown = [slower * (1 + chance.expovariate(0.5)) for _ in range(flows)]
     columns = {
         "id": range(flows),
         "src": [i % 4 for i in range(flows)],
@@ -366,7 +367,30 @@ def test_the_smallest_number_is_the_best_only_where_all_flows_are_complete(tmp_p
 
     assert "best" not in tones([whole, part])
     assert "bad" in tones([whole, part])
-    assert "best" in tones([whole, write_run(tmp_path / "other", flows=200)])
+    # Of two runs whose intervals overlap none is the best, whichever value is smaller.
+    assert "best" not in tones([whole, write_run(tmp_path / "other", flows=200)])
+    assert "best" in tones([whole, write_run(tmp_path / "slow", slower=9)])
+
+
+@pytest.mark.parametrize(
+    ("ends", "best"),
+    [
+        ([(1, 2), (3, 4), (5, None)], 0),
+        ([(3, 4), (1, 2.9)], 1),
+        ([(1, 3.1), (3, 4)], None),
+        # An end or an interval that is not known decides nothing.
+        ([(1, None), (3, 4)], None),
+        ([(1, 2), (None, None)], None),
+        ([(1, 2)], None),
+    ],
+)
+def test_the_smallest_is_the_one_whose_interval_lies_below_all_others(ends, best):
+    rows = [
+        {"flows": 50, "completed": 50, "fct_p50_low_ps": low, "fct_p50_high_ps": high} for low, high in ends
+    ]
+    assert tables.smallest(rows, "fct_p50", "_ps") == best
+    rows[-1]["completed"] = 49
+    assert tables.smallest(rows, "fct_p50", "_ps") is None
 
 
 def test_percentiles_that_rest_on_too_few_flows_are_thin(two):

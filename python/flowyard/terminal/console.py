@@ -50,7 +50,7 @@ def show(table: TextTable) -> None:
     rows = [[printable(cell).replace("\u00a0µs", "\u00a0us") for cell in row] for row in table.rows]
     header = [printable(name) for name in table.header]
     table = table._replace(title=printable(table.title), header=header, rows=rows)
-    if not _styled() and (lines := _plain(table)):
+    if not styled() and (lines := _plain(table)):
         print(*lines, sep="\n")
         return
     from rich import box
@@ -85,7 +85,7 @@ def show_columns(title: str, columns: Sequence[dict[str, str]]) -> None:
     _print(ruled)
 
 
-def _styled() -> bool:
+def styled() -> bool:
     """Whether rich takes stdout for a terminal, or is set to."""
     return sys.stdout.isatty() or any(name in os.environ for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
 

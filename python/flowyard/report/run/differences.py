@@ -80,7 +80,11 @@ def _plain(scenario: Mapping[str, Any]) -> dict[str, Any]:
 
 def _repeats(field: Field, other: Field) -> bool:
     both = field.path.startswith(f"{other.path}.") and field.path.rpartition(".")[2] in SPEAKING
-    return both and all(own in (None, above) for own, above in zip(field.values, other.values, strict=True))
+    # A name may have that of its transport before it.
+    return both and all(
+        own is None or (above is not None and own == above.rpartition(" ")[2])
+        for own, above in zip(field.values, other.values, strict=True)
+    )
 
 
 def rows(fields: Sequence[Field]) -> list[Fact]:

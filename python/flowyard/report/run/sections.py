@@ -106,7 +106,8 @@ def _fairness(runs: Sequence[Run]) -> Section | None:
     if len(runs) == 1:
         return None
     scenarios = [run.scenario for run in runs]
-    found, same = fairness.unequal(scenarios), fairness.equal(scenarios)
+    rates = [fairness.rates_of(run.links) for run in runs]
+    found, same = fairness.unequal(scenarios, rates), fairness.equal(scenarios, rates)
     return _section("fairness", "Fairness", unequal=found, equal=same) if found else None
 
 

@@ -307,19 +307,13 @@ def _deadline_cells(flows: pl.DataFrame) -> list[Cell]:
 
 
 def _summary_rows(found: Sequence[tuple[int, Mapping[str, Any]]]) -> list[Row]:
-    # Where flows are missing the smallest number may be the worst: then none is the best.
-    fair = len(found) > 1 and all(row["completed"] == row["flows"] for _, row in found)
     columns = [
         *((f"fct_{name}", "_ps", name, text.duration) for name in STATISTICS),
         *((f"slowdown_{name}", "", name, text.ratio) for name in STATISTICS),
     ]
-    best = {}
-    for column, unit, _, _ in columns:
-        values = [row[column + unit] for _, row in found]
-        if fair and None not in values and len(set(values)) > 1:
-            best[column] = min(values)
+    best = {column: smallest([row for _, row in found], column, unit) for column, unit, _, _ in columns}
     rows = []
-    for i, row in found:
+    for place, (i, row) in enumerate(found):
         whole = row["completed"] == row["flows"]
         cells = [
             _number(row["flows"], text.count),
@@ -329,7 +323,7 @@ def _summary_rows(found: Sequence[tuple[int, Mapping[str, Any]]]) -> list[Row]:
         ]
         for column, unit, statistic, show in columns:
             value, low, high = (row[f"{column}{end}{unit}"] for end in ("", "_low", "_high"))
-            tone = "best" if value is not None and value == best.get(column) else ""
+            tone = "best" if place == best[column] else ""
             # At least one flow above the percentile, or it is an interpolation towards the maximum.
             beyond = row["completed"] * (1 - PERCENTILES.get(statistic, 0))
             tone = "thin" if beyond < 1 or (high is None and low is not None) else tone
@@ -339,6 +333,27 @@ def _summary_rows(found: Sequence[tuple[int, Mapping[str, Any]]]) -> list[Row]:
             cells.append(replace(_number(value, show, tone), interval=within))
         rows.append(Row(i, cells))
     return rows
+
+
+def smallest(rows: Sequence[Mapping[str, Any]], column: str, unit: str) -> int | None:
+    """The row whose value is the smallest beyond its interval: that lies below the intervals of all others.
+
+    Args:
+        rows: Completion with intervals, as of `completion.by_key`.
+        column: The value's column without its unit, such as "fct_p50".
+        unit: The end of the columns' names.
+
+    Returns:
+        Its number; None if there is none, or if flows are missing: then the smallest number may be the worst.
+    """
+    if len(rows) < 2 or any(row["completed"] != row["flows"] for row in rows):
+        return None
+    lows, highs = ([row[f"{column}_{end}{unit}"] for row in rows] for end in ("low", "high"))
+    for i, high in enumerate(highs):
+        others = [low for j, low in enumerate(lows) if j != i]
+        if high is not None and all(low is not None and high < low for low in others):
+            return i
+    return None
 
 
 def _known_intervals(groups: Iterable[Group]) -> list[Group]:

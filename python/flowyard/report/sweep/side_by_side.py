@@ -6,13 +6,13 @@ links, losses and single flows are those of the first one.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from flowyard import text
-from flowyard.analysis.completion import ALL, PERCENTILES, Key, names
+from flowyard.analysis.completion import ALL, PERCENTILES, Key, by_key, names
 from flowyard.folders import run_files
 from flowyard.forks import pl
 from flowyard.report.metrics import ALL_METRICS
@@ -25,15 +25,19 @@ from flowyard.run_json import can_pause, unstable_of
 from flowyard.sweeps import carrying
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.tables import LOADS, MOST_SIDE_BY_SIDE, PAUSES, Sweep
+from flowyard.table import read_frame
 from flowyard.terminal import folding
-from flowyard.terminal.console import TextTable, show
+from flowyard.terminal.console import TextTable, show, styled
 
 # Of all flows, then of each group of sizes and each traffic entry, in the terminal.
 COMPLETION = (
     *(f"fct_{name}_ps" for name in ("mean", "p50", "p95", "p99")),
     *(f"slowdown_{name}" for name in ("mean", "p50", "p95", "p99")),
 )
+# Where flows have deadlines: those that gave up are none that a transport lost.
+DEADLINES = ("application_throughput",)
 OF_GROUP = ("slowdown_p50", "slowdown_p99")
+INTERVAL = "  95% interval"
 COUNTED = ("drops", "trims", "marks", *PAUSES, "retransmissions", "timeouts")
 
 
@@ -212,10 +216,14 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
         print(json.dumps(answer, indent=2))
         return
     if points:
-        show(side_by_side_table(sweep))
+        table = side_by_side_table(sweep)
+        show(table)
+        for line in _legend(table):
+            folding.say(line)
         if len(points) > 1:
             folding.say("all runs carried the same flows" if same else _lower(other_flows(traffic)))
-            if unequal := fairness.unequal([_scenario(sweep, point) for point in points]):
+            rates = [fairness.rates_of(_links(sweep, point)) for point in points]
+            if unequal := fairness.unequal([_scenario(sweep, point) for point in points], rates):
                 print(
                     f"they differ in: {', '.join(fact.name for fact in unequal)} (docs/how-to/compare-transports.md)"
                 )
@@ -234,13 +242,29 @@ def tell(sweep: Sweep, tally: Outcomes, report: Path | None, *, as_json: bool) -
         print(f"report in {report}")
 
 
+def _legend(table: TextTable) -> list[str]:
+    """The lines below the table."""
+    found = []
+    if any(row[0] == INTERVAL for row in table.rows):
+        found.append(
+            f"95% intervals are of the run, {text.NONE} where it has none or no upper end; the report has the reasons, "
+            "and those of groups of sizes and of traffic entries"
+        )
+    if table.bold and styled():
+        found.append(
+            "bold: the smallest, if all flows completed and its interval lies below those of the others"
+        )
+    return found
+
+
 def _lower(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
 def _means(sweep: Sweep, point: Point) -> dict[str, Any]:
     own = _row(sweep, point)
-    return {name: own[name] for name in (*COMPLETION, "completed_fraction", *LOADS, "goodput_bps", *COUNTED)}
+    names = (*COMPLETION, "completed_fraction", *DEADLINES, *LOADS, "goodput_bps", *COUNTED)
+    return {name: own[name] for name in names}
 
 
 def _row(sweep: Sweep, point: Point) -> dict[str, Any]:
@@ -258,8 +282,32 @@ def _scenario(sweep: Sweep, point: Point) -> dict[str, Any]:
     return with_derived(run_files.status(sweep.path(point.keys[0])))
 
 
+def _links(sweep: Sweep, point: Point) -> pl.DataFrame:
+    return read_frame(sweep.path(point.keys[0]) / "links.parquet", ("tier", "rate_bps"))
+
+
+def _within_runs(sweep: Sweep, points: Sequence[Point]) -> list[dict[Key, dict[str, Any]]]:
+    """Completion of the only run of each point with intervals, as the report has it."""
+    return [by_key(_flows(sweep, point), intervals=True) for point in points]
+
+
+def _interval_row(
+    ends: Sequence[Mapping[str, Any]], stem: str, unit: str, show: Callable[[float | None], str]
+) -> list[list[str]]:
+    """The intervals of a value, a row below it; none if no run has one."""
+    found = [tuple(row[f"{stem}{end}{unit}"] for end in ("", "_low", "_high")) for row in ends]
+    if all(low is None for _, low, _ in found):
+        return []
+    return [
+        [
+            INTERVAL,
+            *(text.NONE if low is None else text.interval(mid, low, high, show) for mid, low, high in found),
+        ]
+    ]
+
+
 def side_by_side_table(sweep: Sweep) -> TextTable:
-    """A row a metric, a column a point; the smallest of completion times and slowdowns is bold, as on the page."""
+    """A row a metric, a column a point, with intervals below it where runs have some; bold is what is on the page."""
     points = points_of(sweep)
     means = [_row(sweep, point) for point in points]
     scenarios = [_scenario(sweep, point) for point in points]
@@ -269,29 +317,34 @@ def side_by_side_table(sweep: Sweep) -> TextTable:
         ["flows completed", *(text.percent(own["completed_fraction"]) for own in means)],
     ]
     bold: set[tuple[int, int]] = set()
+    replicas = max(len(point.keys) for point in points)
+    # Means over replicas have their intervals beside them.
+    groups = _groups(sweep, points)
+    bounds = groups if replicas > 1 else _within_runs(sweep, points)
 
-    def add(name: str, column: str, of: Sequence[Mapping[str, Any] | None]) -> None:
+    def add(name: str, column: str, of: Sequence[Mapping[str, Any] | None], key: Key | None = None) -> None:
         metric = ALL_METRICS[column]
         rows.append([name, *(text.NONE if row is None else metric.mean(row) for row in of)])
-        values = [None if row is None else row[column] for row in of]
-        if column.startswith(("fct", "slowdown")) and all(
-            row and row["completed_fraction"] == 1 for row in of
-        ):
-            known = [value for value in values if value is not None]
-            if len(known) == len(values) and len(set(known)) > 1:
-                bold.update((len(rows) - 1, i + 1) for i, value in enumerate(values) if value == min(known))
+        ends = [own[key] for own in bounds if key in own] if key else []
+        if len(ends) == len(points):
+            stem, unit = column.removesuffix("_ps"), "_ps" if column.endswith("_ps") else ""
+            best = tables.smallest(ends, stem, unit)
+            bold.update([] if best is None else [(len(rows) - 1, best + 1)])
+            if key == (None, ALL) and replicas == 1:
+                rows.extend(_interval_row(ends, stem, unit, metric.show))
 
-    for column in COMPLETION:
+    deadlines = [name for name in DEADLINES if any(own[name] is not None for own in means)]
+    for column in deadlines:
         add(ALL_METRICS[column].name, column, means)
-    groups = _groups(sweep, points)
+    for column in COMPLETION:
+        add(ALL_METRICS[column].name, column, means, (None, ALL))
     for key, name in names(groups).items():
         for column in OF_GROUP if key != (None, ALL) else ():
-            add(f"{ALL_METRICS[column].name}, {name}", column, [group.get(key) for group in groups])
+            add(f"{ALL_METRICS[column].name}, {name}", column, [group.get(key) for group in groups], key)
     loads = [name for name in LOADS if any(own[name] is not None for own in means)]
     counted = COUNTED if _any_pauses(sweep, points) else [name for name in COUNTED if name not in PAUSES]
     for column in (*loads, "goodput_bps", *counted):
         add(ALL_METRICS[column].name, column, means)
-    replicas = max(len(point.keys) for point in points)
     shown = text.counted(len(points), "run") + (" side by side" if len(points) > 1 else "")
     title = f"{sweep.name}: {f'means over {replicas} replicas' if replicas > 1 else shown}"
     return TextTable(title, ["", *(point.label for point in points)], rows, bold=frozenset(bold))
