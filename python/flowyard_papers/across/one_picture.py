@@ -94,8 +94,8 @@ TRANSPORTS: Mapping[str, dict[str, Any]] = {
 }
 QUICK = ("DCTCP", "NDP", "Homa", "RoCE, HPCC", "ASY")
 MEASURES = {
-    "short_p99_slowdown": "p99 slowdown of flows up to 100 KB",
-    "long_goodput_share": "goodput of flows above 1 MB / link",
+    "short_p99_slowdown": "p99 slowdown, up to 100 KB",
+    "long_goodput_share": "goodput / link, above 1 MB",
 }
 # Colour and mark by rate, filled at the higher load.
 LOOKS = {
@@ -195,7 +195,7 @@ def draw(tables: Tables) -> "Picture":
                 _short_long.dots(axes, own, "by", names, measure, look)
         _short_long.rows_of(axes, names, labelled=place == 0)
         axes.set_title(workload)
-        axes.set_xlabel(MEASURES[measure], fontsize=8.5)
+        axes.set_xlabel(MEASURES[measure], fontsize=8)
         if measure == "short_p99_slowdown":
             axes.set_xscale("log")
             axes.set_xlim(left=1)
