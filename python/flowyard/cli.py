@@ -130,15 +130,18 @@ def on_one_screen(message: str) -> str:
 
 def _mistake(error: Exception, arguments: argparse.Namespace | None) -> str | None:
     """Text for the user of an error that the user can mend or report."""
+    import textwrap
+
     from flowyard._native import ScenarioError
 
     if isinstance(error, UserError | EngineError):
         return str(error)
     if isinstance(error, ScenarioError) and arguments:
+        # A figure of a study has scenarios of its own: the message names the field alone.
+        if not hasattr(arguments, "scenario"):
+            return f"a scenario cannot be run:\n{textwrap.indent(str(error), '  ')}"
         if any(line.startswith("axes: unknown key") for line in str(error).splitlines()):
             return f"{arguments.scenario} is a sweep, not a scenario: flowyard sweep {arguments.scenario}"
-        import textwrap
-
         if (path := Path(arguments.scenario)).suffix != ".json" and path.is_file():
             from flowyard.interchange.sniffing import no_scenario
 

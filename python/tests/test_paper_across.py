@@ -1,11 +1,13 @@
-"""ALL-3 and ALL-4: incast under five schemes, and ECMP by flow under rates and under windows."""
+"""ALL-3, ALL-4, ALL-6, ALL-7: incast, ECMP under rates and under windows, which balancer, all transports."""
 
 import polars as pl
 import pytest
 from conftest import drawn_from_csv
 
+import flowyard as fy
+from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.across import by_flow, incast
+from flowyard_papers.across import _short_long, by_flow, incast, one_picture, which_balancer
 
 
 def changed(table, column, value, **rows):
@@ -83,3 +85,96 @@ class TestByFlow:
         assert judge({**tables, "mp_long": quick}).verdict == FAIL
         one = tables["rates"].filter(balancer=by_flow.FLOW)
         assert judge({**tables, "rates": one}).verdict == NOT_REACHED
+
+
+def names_of(part):
+    """The members of a part of scenarios, as the schema has them."""
+    names = set()
+    for choice in fy.schema()["$defs"][part]["oneOf"]:
+        names |= set(choice.get("enum", choice.get("required", [choice.get("const")])))
+    return names
+
+
+def used(part):
+    """The name of what a scenario has at a field, which is a name or a table of one key."""
+    return part if isinstance(part, str) else next(iter(part))
+
+
+def labels(picture):
+    """Of the first panel's rows."""
+    return [label.get_text() for label in picture.axes[0].get_yticklabels()]
+
+
+class TestWhichBalancer:
+    figure = which_balancer.FIGURE
+
+    def test_a_row_for_each_run_and_all_flows_end(self, made):
+        runs = made(self.figure)["runs"]
+        # Five balancers on the leaf-spine, four on the tree; three conditions; two workloads of TCP and one of RoCE.
+        assert len(runs) == (5 + 4) * 3 * (2 + 1)
+        assert runs["unfinished"].sum() == 0
+        assert not runs["short_p99_slowdown"].has_nulls()
+        assert (runs["short_p99_slowdown"] >= 1).all()
+
+    def test_the_picture_has_a_row_for_each_balancer(self, made):
+        picture = drawn_from_csv(self.figure, made(self.figure))
+        assert len(picture.axes) == 12
+        assert labels(picture) == list(which_balancer.QUICK)
+
+    def test_each_balancer_is_there_or_left_out_by_name(self):
+        there = {used(balancer) for balancer, _ in which_balancer.BALANCERS.values()}
+        fixed = {"single", "nix", "dual", "mod-k", "valiant", "spain"}
+        # Of entropy values, of a controller, of a list, of a class in Python.
+        needs_more = {"entropy", "granted", "explicit", "python"}
+        assert names_of("Balancer") == there | fixed | needs_more
+
+    def test_the_load_is_that_of_the_links_between_switches(self):
+        """Of 80 Gbps of a leaf's hosts 24 / 31 go up by 40 Gbps; of 16 of a tree 12 / 15 by as many links."""
+        fabrics = which_balancer._fabrics(Scale.FULL)
+        _, leaves, _ = fabrics[which_balancer.LEAVES]
+        _, tree, _ = fabrics[which_balancer.TREE]
+        assert leaves * 80 * 24 / 31 / 40 == pytest.approx(which_balancer.LOAD)
+        assert tree * 12 / 15 == pytest.approx(which_balancer.LOAD)
+
+    def test_a_slow_cable_shows_under_a_balancer_that_sees_nothing(self, made):
+        runs = made(self.figure)["runs"].filter(
+            fabric=which_balancer.LEAVES, transport=which_balancer.DCTCP, workload=which_balancer.WEB
+        )
+        by = dict(runs.filter(balancer="per packet").select("condition", "long_mean_slowdown").iter_rows())
+        assert by[which_balancer.SLOW] > by[which_balancer.HEALTHY]
+
+
+class TestOnePicture:
+    figure = one_picture.FIGURE
+
+    def test_a_row_for_each_run_and_all_flows_end(self, made):
+        runs = made(self.figure)["runs"]
+        assert len(runs) == len(one_picture.QUICK) * len(one_picture.LOADS) * len(one_picture.WORKLOADS)
+        assert runs["unfinished"].sum() == 0
+        assert ((runs["long_goodput_share"] > 0) & (runs["long_goodput_share"] < 1)).all()
+
+    def test_the_picture_has_a_row_for_each_transport(self, made):
+        picture = drawn_from_csv(self.figure, made(self.figure))
+        assert len(picture.axes) == 6
+        assert labels(picture) == list(one_picture.QUICK)
+
+    def test_each_transport_is_there_or_left_out_by_name(self):
+        there = {used(one["transport"]) for one in one_picture.TRANSPORTS.values()}
+        assert names_of("Transport") == there | {"datagram", "d3", "python"}
+
+    def test_incasts_are_as_many_for_each_flow_as_the_window_counts(self):
+        """A fifth of the load in flows of 32 KB, four fifths in those of web search, of 1.6 MB on average."""
+        part = one_picture.INCAST_PART
+        each = part / (1 - part) * 1_600_000 / one_picture.INCAST_BYTES
+        assert pytest.approx(each, rel=0.05) == one_picture.INCASTS_EACH
+
+
+def test_what_did_not_end_is_not_shown():
+    """Neither as the tail of those that ended, nor as a dot of the replicas that are left."""
+    rows = pl.DataFrame({"by": ["a", "a", "b"], "value": [2.0, None, 3.0]})
+    picture = which_balancer.style.panels()[0]
+    (axes,) = picture.axes
+    look = {"color": "black", "marker": "o", "shift": 0.0}
+    _short_long.dots(axes, rows, "by", ["a", "b"], "value", look)
+    (line,) = axes.lines
+    assert line.get_xydata().tolist() == [[3.0, 1.0]]

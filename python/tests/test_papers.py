@@ -610,6 +610,20 @@ def test_a_study_that_is_shown_is_not_run(tmp_path, inside):
     assert "EXECUTED" in inside("paper", "run", name, "-o", tmp_path / "o").stdout
 
 
+def test_a_scenario_of_a_study_that_cannot_be_run_is_told_without_a_trace(tmp_path, flowyard):
+    name = study(tmp_path / "s", {"a": "judge.at_least(2, 1)"})
+    code = (tmp_path / "s" / "one.py").read_text()
+    plans = "plans=lambda: {'runs': Plan({'transport': 'carrier-pigeon'})}, tables="
+    code = code.replace("tables=", plans).replace(
+        "import polars", "from flowyard.sweeps import Plan\nimport polars"
+    )
+    (tmp_path / "s" / "one.py").write_text(code)
+    done = flowyard("paper", "run", name, "-o", tmp_path / "o")
+    assert done.returncode != 0
+    assert "carrier-pigeon" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_summary_tells_kinds_of_failures_apart():
     claims = {
         name: register.Claim(name, "model", grade, "", "", by)
