@@ -53,7 +53,13 @@ TERMS = {
     "goodput": Term(
         "goodput",
         "Payload delivered a second by all flows together, unfinished and background ones included, in the measuring "
-        "window.",
+        "window; where the whole run is measured, to its end: a few late flows, or a wait after the last one, lower "
+        "it.",
+    ),
+    "late_end": Term(
+        "late end",
+        "The instant by which these flows were complete. What follows, to the end of the run, is of few flows or of "
+        "none, and is part of the time that goodput is over.",
     ),
     "offered": Term(
         "offered load",

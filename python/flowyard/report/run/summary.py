@@ -1,7 +1,7 @@
 """The summary of a run in the terminal, on half a screen.
 
-run.json has nearly all of it. Tables are read only for what is rare: deadlines, several traffic entries, flows without
-an end, and runs of versions whose run.json lacks completion times.
+run.json has nearly all of it. Tables are read only for what it lacks: the idle end of a whole run, deadlines, several
+traffic entries, flows without an end, and the completion times of runs of older versions.
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowyard import text
 from flowyard.report import cut_off, loads
+from flowyard.report import goodput as goodputs
 from flowyard.results import advised, controlled
 from flowyard.run_json import can_pause, has_window
 from flowyard.terminal import folding
@@ -99,7 +100,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
             for name in ("mean", *SHOWN)
         ),
         *loads.lines(result.summary),
-        ("goodput", goodput(result)),
+        *_goodput(result),
         *(_deadlines(result) if total["due"] else ()),
         *_pauses(result),
         # Completion, loads, goodput and pauses are of the window.
@@ -292,6 +293,15 @@ def goodput(result: "Result") -> str:
     rate = text.rate(_goodput_bps(result))
     # A table of ASCII alone needs no rich.
     return rate.replace("\u00a0", " ")
+
+
+def _goodput(result: "Result") -> list[tuple[str, str]]:
+    """Goodput with its span, and which flows were complete long before the end of that."""
+    lines = [("goodput", loads.plain(f"{goodput(result)}, {goodputs.over(result.summary)}"))]
+    if has_window(result.summary) or not result.summary["end_ps"]:
+        return lines
+    late = goodputs.late_end(result.flows.to_polars(), result.summary["end_ps"])
+    return [*lines, *([("", loads.plain(f"{late[0]} complete at {text.duration(late[1])}"))] if late else [])]
 
 
 def _goodput_bps(result: "Result") -> float:

@@ -23,6 +23,7 @@ from flowyard.analysis import (
 from flowyard.analysis.completion import Key, by_key, names
 from flowyard.analysis.faults import PERIODS
 from flowyard.forks import pl
+from flowyard.report import goodput as goodputs
 from flowyard.report import reasons
 from flowyard.report.charts import Labelled
 from flowyard.run_data import Run
@@ -267,8 +268,10 @@ def _card(run: Run) -> Card:
         ("FCT p99", "fct", text.duration(row["fct_p99_ps"])),
         ("slowdown p50", "slowdown", text.ratio(row["slowdown_p50"])),
         ("slowdown p99", "slowdown", text.ratio(row["slowdown_p99"])),
-        ("goodput", "goodput", text.rate(run.goodput_bps)),
+        (f"goodput {goodputs.over(run.summary)}", "goodput", text.rate(run.goodput_bps)),
     ]
+    if not run.has_window and (late := goodputs.late_end(run.flows, run.end_ps)):
+        pairs.append((f"{late[0]} complete at", "late_end", text.duration(late[1])))
     loads = run.loads or {}
     if loads.get("carried_load") is not None:
         both = f"{text.ratio(loads['carried_load'])}/{loads['offered_load']:.3g}"
