@@ -26,6 +26,11 @@ def can_pause(summary: Mapping[str, Any]) -> bool:
     return bool(summary["counters"].get("pauses")) or (isinstance(fields, Mapping) and "xoff" in fields)
 
 
+def not_whole(status: str) -> str:
+    """The title of what is said of a run that did not come to its own end: "Interrupted: not the whole story"."""
+    return f"{status.capitalize()}: not the whole story"
+
+
 def unstable_of(summary: Mapping[str, Any]) -> list[str]:
     """Why the run was not in a steady state; empty if it was, or if nothing is known."""
     return list((summary.get("measured") or {}).get("unstable", ()))

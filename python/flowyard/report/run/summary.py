@@ -12,7 +12,7 @@ from flowyard import text
 from flowyard.report import cut_off, loads
 from flowyard.report import goodput as goodputs
 from flowyard.results import advised, controlled
-from flowyard.run_json import can_pause, has_window
+from flowyard.run_json import can_pause, has_window, not_whole
 from flowyard.terminal import folding
 from flowyard.terminal.console import TextTable, show
 
@@ -55,7 +55,7 @@ def tell(result: "Result", folder: Path) -> None:
         print(
             f"{entries:,} traffic entries: flowyard show {folder} --csv by_entry has the completion of each"
         )
-    lines = why_unfinished(result)
+    lines = [*not_the_whole(result), *why_unfinished(result)]
     if (reason := why_nothing(result)) and reason not in lines:
         print(f"no completion times: {reason}")
     lines += [f"{part} cut off: {loads.plain(said)}" for part, said in cut_off.sentences(result.summary)]
@@ -173,7 +173,7 @@ def cells(row: Mapping[str, Any]) -> list[str]:
     """The cells of COMPLETION, from a row of `by_size`."""
     share = row["completed"] / row["flows"] if row["flows"] else 0
     return (
-        [f"{row['flows']:,}", f"{share:.1%}"]
+        [f"{row['flows']:,}", text.percent(share)]
         + [_fct(row, p) for p in SHOWN]
         + [_slowdown(row, p) for p in SHOWN]
     )
@@ -273,6 +273,16 @@ def why_nothing(result: "Result") -> str | None:
     from flowyard.run_data import Run
 
     return reasons.no_fct(Run.of(result))
+
+
+def not_the_whole(result: "Result") -> list[str]:
+    """In a run that did not come to its own end: that the tables are not of all flows."""
+    if result.status == "complete":
+        return []
+    total = completion(result)[-1]
+    missing = total["flows"] - total["completed"]
+    of_flows = f": {missing:,} of {total['flows']:,} flows are missing from every mean and percentile above"
+    return [not_whole(result.status) + (of_flows if missing else "")]
 
 
 def why_unfinished(result: "Result") -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 from flowyard.forks import pl
 from flowyard.report import loads
 from flowyard.report.run.notices import Notice
-from flowyard.run_json import unstable_of
+from flowyard.run_json import not_whole, unstable_of
 from flowyard.sweeps import carrying
 from flowyard.sweeps.tables import Sweep
 from flowyard.sweeps.task import label_of
@@ -122,7 +122,7 @@ def _endings(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> Itera
                 f"{_named(sweep, ended)}."
             )
             level = "error" if status == "stalled" else "warning"
-            yield Notice(level, f"{status.capitalize()}: not the whole story", body)
+            yield Notice(level, not_whole(status), body)
     partial = metrics.filter(pl.col("completed_fraction") < 1)["run"]
     counters = [summaries[run]["counters"] for run in partial]
     # A sender that gives up is a result; a flow that is open is an experiment cut short.
