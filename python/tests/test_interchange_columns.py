@@ -14,6 +14,7 @@ from flowyard import interchange
 from flowyard.errors import UserError
 from flowyard.interchange import cabling, columns, flow_table, formats, orders
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, quantity
+from flowyard.sweeps.members import Members
 
 # Hosts 0 and 1.
 TOPO = "3 1 2\n2\n0 2 10Gbps 0.001ms 0\n1 2 10Gbps 0.001ms 0\n"
@@ -355,8 +356,8 @@ def test_a_stated_mean_is_compared_with_the_points(read, stated, note):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("swift", r"a congestion control of tcp: import with --transport tcp, and write congestion.swift"),
-        ("DCTCP", r"congestion.dctcp"),
+        ("DCTCP", r"did you mean dctcp\?"),
+        ("reactive", r"there are datagram, tcp"),
         ("rocev2", "the nearest is roce"),
         ("uec", "the nearest is uet"),
         ("eqds", "the nearest is uet"),
@@ -365,6 +366,13 @@ def test_a_stated_mean_is_compared_with_the_points(read, stated, note):
 def test_transports_of_other_names_get_a_hint(read, name, said):
     with pytest.raises(UserError, match=said):
         read({"topo.txt": TOPO}, transport=name)
+
+
+@pytest.mark.parametrize("name", ["ndp", "hpcc", "timely", "powertcp", "swift", "dctcp", "dcqcn", "roce"])
+def test_import_takes_the_transports_that_compare_takes(read, name):
+    (tag, fields), *others = read({"topo.txt": TOPO}, transport=name).scenario["transport"].items()
+    assert not others
+    assert Members().transport(name) == ({tag: fields} if fields else tag)
 
 
 def test_a_transport_that_nobody_named_is_noted(read):

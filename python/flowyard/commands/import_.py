@@ -41,7 +41,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.naming(option, _networks_by_hosts)
     option = parser.add_argument(
-        "--transport", metavar="NAME", help="transport of the hosts; default %(names)s"
+        "--transport",
+        metavar="NAME",
+        help="transport of the hosts, or a congestion control such as hpcc; default %(names)s",
     )
     options.naming(option, _default_transport)
     for name, settings, text in _OPTIONS:

@@ -197,8 +197,9 @@ class _Import:
         if self.settings and options.transport is None:
             # Refused before the other files are read.
             self.settings.transport()
-        if options.transport is not None:
-            transports.known(options.transport)
+        self.named = None if options.transport is None else transports.named(options.transport)
+        if self.settings and self.named:
+            self.settings.control = self.named[1]
         self.progress = progress
         self.notes: list[str] = []
         self.facts: dict[str, int | float | str] = {}
@@ -209,8 +210,8 @@ class _Import:
 
         Some of these are known only once flows have been read.
         """
-        if self.options.transport is not None:
-            return self.options.transport
+        if self.named:
+            return self.named[0]
         if self.settings:
             return self.settings.transport()
         return transports.default([name for _, name in self.files])
@@ -327,7 +328,8 @@ class _Import:
             )
         elif options.transport is None:
             self.notes.append(transports.by_default([name for _, name in self.files]))
-        return {"transport": {self.transport: {}}}
+        control = self.named[1] if self.named else None
+        return {"transport": {self.transport: {"congestion": control} if control else {}}}
 
     def routing(
         self,

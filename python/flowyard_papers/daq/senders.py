@@ -220,7 +220,7 @@ def _bars(axes: Any, rows: pl.DataFrame, reading: str, *, alone: bool = True) ->
     if any(shown):
         said = "by chance: so few flows were run\nthat hardly one of them has\na deadline too short for it"
         axes.text(
-            x=max(shown) / 2, s=said, bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0}, **middle
+            x=max(shown) / 2, s=said, bbox={"facecolor": "white", "linewidth": 0}, **middle
         )
         return
     ceiling = models.share("EDF with rejection", 1, MEAN_BYTES // 1000, PLAIN)
