@@ -219,9 +219,7 @@ def _bars(axes: Any, rows: pl.DataFrame, reading: str, *, alone: bool = True) ->
     middle = {"y": (len(names) - 1) / 2, "ha": "center", "va": "center", "fontsize": 8}
     if any(shown):
         said = "by chance: so few flows were run\nthat hardly one of them has\na deadline too short for it"
-        axes.text(
-            x=max(shown) / 2, s=said, bbox={"facecolor": "white", "linewidth": 0}, **middle
-        )
+        axes.text(x=max(shown) / 2, s=said, bbox={"facecolor": "white", "linewidth": 0}, **middle)
         return
     ceiling = models.share("EDF with rejection", 1, MEAN_BYTES // 1000, PLAIN)
     who = (
