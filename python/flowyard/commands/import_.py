@@ -69,7 +69,7 @@ _OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
     (
         "hosts",
         {"action": "append", "metavar": "NODE"},
-        "a node that is a host, may be repeated; or leaves, all with one cable",
+        "nodes that are hosts, with commas or repeated; or leaves, all with one cable",
     ),
     ("packet-bytes", {"type": int, "metavar": "N"}, "payload of a packet, where packets are counted"),
     ("interpolation", {"choices": ("linear", "step")}, "between the points of a distribution"),
