@@ -523,8 +523,8 @@ def _topology_of(scenario: str) -> tuple[dict[str, Any], Path]:
     file = Path(scenario)
     if scenario and not reading.is_there(file) and file.name.removesuffix(".toml") not in scenarios.names():
         raise UserError(
-            f"--topology {shown(scenario)}: is no scenario file, and no packaged scenario, whose network to take; those "
-            f"are {', '.join(scenarios.names())}; {' and '.join(BY_HOSTS)} are networks for as many hosts as the flows "
+            f"--topology {shown(scenario)}: is no scenario file, and no packaged scenario, whose network to take; "
+            f"those are {', '.join(scenarios.names())}; {' and '.join(BY_HOSTS)} are networks for as many hosts as the flows "
             "have"
         )
     path = scenarios.find(scenario)
