@@ -524,8 +524,8 @@ def _topology_of(scenario: str) -> tuple[dict[str, Any], Path]:
     if scenario and not reading.is_there(file) and file.name.removesuffix(".toml") not in scenarios.names():
         raise UserError(
             f"--topology {shown(scenario)}: is no scenario file, and no packaged scenario, whose network to take; "
-            f"those are {', '.join(scenarios.names())}; {' and '.join(BY_HOSTS)} are networks for as many hosts as the flows "
-            "have"
+            f"those are {', '.join(scenarios.names())}; {' and '.join(BY_HOSTS)} are networks for as many hosts as "
+            "the flows have"
         )
     path = scenarios.find(scenario)
     text = load(path).text
