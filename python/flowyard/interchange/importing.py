@@ -32,6 +32,7 @@ from flowyard.interchange import (
 )
 from flowyard.interchange.flows import Progress, Traffic, silent
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity, rate_text, time_text
+from flowyard.run_json import host_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -246,7 +247,11 @@ class _Import:
         if self.options.routes is not None:
             scenario["routing"] = self.routing(Path(self.options.routes), flows, traffic, network, scenario)
         if flows:
-            scenario["traffic"] = [entry.traffic() for entry in flows.entries]
+            names = host_names(scenario)
+            if names and max(max(*entry.src, *entry.dst) for entry in flows.entries) >= len(names):
+                # The check of the scenario says which host there is not.
+                names = None
+            scenario["traffic"] = [entry.traffic(names) for entry in flows.entries]
             if all(entry.endless for entry in flows.entries):
                 scenario["run"] = {"until": UNTIL}
                 self.notes.append(f"no flow has an end, so the run has one: {UNTIL}, as htsim by default")
