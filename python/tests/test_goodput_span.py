@@ -6,7 +6,7 @@ from test_report import visible
 
 import flowyard as fy
 from flowyard import report
-from flowyard.report import goodput
+from flowyard.report import goodput, loads
 from flowyard.report.run.summary import summary_table
 
 # The receiver of a lone segment waits for another one before it acknowledges: 40 ms after the last byte.
@@ -75,3 +75,10 @@ def test_goodput_of_a_whole_run_has_its_end_and_when_the_flows_were_complete(tmp
 def test_goodput_of_a_window_has_its_ends():
     rows = dict(summary_table(fy.run(WINDOW), "run").rows)
     assert rows["goodput"].endswith(", from 100 us to 200 us")
+
+
+def test_the_ends_of_a_short_window_late_in_a_run_differ():
+    late = {"from_ps": 2 * 10**12, "until_ps": 2 * 10**12 + 98 * 10**6, "carried_load": None}
+    summary = {"measured": {**late, "hosts_payload": 0.5, "hosts_wire": 0.6}, "end_ps": 2_000_100_000_000}
+    assert dict(loads.lines(summary))["measured"] == "from 2.0000 s to 2.0001 s"
+    assert goodput.over(summary) == "from 2.0000\u00a0s to 2.0001\u00a0s"
