@@ -254,7 +254,7 @@ def test_flows_go_by_the_names_of_hosts(read):
     cables = "Side A Device,Side A Name,Side B Device,Speed\nsrv-1,eth0,leaf-1,25G\nsrv-2,eth0,leaf-1,25G\n"
     texts = {"cables.csv": cables, "flows.csv": "src,dst,size\nsrv-2,srv-1,3000\n"}
     imported = read(texts, hosts="leaves", delay="1us")
-    assert flows(imported) == [(1, 0, 3000, 0)]
+    assert flows(imported) == [("srv-2", "srv-1", 3000, 0)]
     assert imported.scenario["topology"]["explicit"]["rate"] == "25Gbps"
     assert "columns not read: Side A Name" in imported.notes
     # Hosts whose names are numbers: flows have these, not places.
@@ -478,7 +478,7 @@ def test_hosts_go_by_their_names_in_a_list_of_cables_or_in_a_scenario(read, tmp_
     cables = "a,b,rate,delay\nsrv1,leaf,10Gbps,1us\nsrv2,leaf,10Gbps,1us\nsrv3,leaf,10Gbps,1us\n"
     named = "src,dst,bytes,start_us\nsrv1,srv3,3000,12.5\nsrv2,srv1,50000,20\n"
     beside = read({"links.csv": cables, "flows.csv": named}, hosts="leaves")
-    assert flows(beside) == [(0, 2, 3000, 12_500_000), (1, 0, 50000, 20_000_000)]
+    assert flows(beside) == [("srv1", "srv3", 3000, 12_500_000), ("srv2", "srv1", 50000, 20_000_000)]
     (tmp_path / "net.json").write_text(json.dumps(read({"links.csv": cables}, hosts="leaves").scenario))
     of_scenario = read({"flows.csv": named}, topology=str(tmp_path / "net.json"))
     assert flows(of_scenario) == flows(beside)
