@@ -25,12 +25,13 @@ MOST_ENTRIES = 8
 # Flows that an interval needs, as analysis.within_run has it, which is imported late.
 FEWEST = 40
 # Below tables with intervals, and below those without any.
-LEGEND = "[low, high]: 95 % interval; - for an end: too few flows, or too short a run"
+LEGEND = "[low, high]: 95 % interval"
+# Behind it, where an interval has one end.
+ONE_END = "; - in place of an end: too few flows to say how far it may lie"
 FEW_FLOWS = f"no 95 % intervals: fewer than {FEWEST} flows are complete"
-NO_INTERVALS = (
-    f"no 95 % intervals: flows start at fewer than {FEWEST} instants, or slow flows follow slow flows for long, as "
-    "while queues grow or after a fault (docs/metrics.md, intervals within a run)"
-)
+FEW_STARTS = f"no 95 % intervals: flows start at fewer than {FEWEST} instants, and share their queues"
+NO_INTERVALS = "no 95 % intervals: slow flows follow slow flows for too long in this window"
+WHERE = " (docs/metrics.md, intervals within a run)"
 # Behind the legend, where completion times of all flows have intervals.
 NO_SLOWDOWN = (
     "; slowdown of all flows has none: slow flows follow slow flows for too long in this window "
@@ -70,12 +71,24 @@ def legend(result: "Result") -> str:
     kinds = [
         (interval, name) for interval in (_fct_interval, _slowdown_interval) for name in ("mean", *SHOWN)
     ]
-    known = any(interval(row, name) != UNKNOWN for row in completion(result) for interval, name in kinds)
-    if known:
-        total = completion(result)[-1]
+    found = {interval(row, name) for row in completion(result) for interval, name in kinds} - {UNKNOWN}
+    total = completion(result)[-1]
+    if found:
         correlated = all(_slowdown_interval(total, name) == UNKNOWN for name in ("mean", *SHOWN))
-        return LEGEND + (NO_SLOWDOWN if correlated and total["slowdown_mean"] is not None else "")
-    return FEW_FLOWS if (completion(result)[-1]["completed"] or 0) < FEWEST else NO_INTERVALS
+        one_end = ONE_END if any("[-," in interval or ", -]" in interval for interval in found) else ""
+        return LEGEND + one_end + (NO_SLOWDOWN if correlated and total["slowdown_mean"] is not None else "")
+    return FEW_FLOWS if (total["completed"] or 0) < FEWEST else _no_intervals(result)
+
+
+def _no_intervals(result: "Result") -> str:
+    """Which of the causes has left a run with flows enough without intervals."""
+    from flowyard.run_data import Run
+
+    flows = Run.of(result).measured
+    if flows.filter("completed")["start_ps"].n_unique() < FEWEST:
+        return FEW_STARTS + WHERE
+    cause = ", as after its faults" if result.summary.get("faults") else ", as while queues grow"
+    return f"{NO_INTERVALS}{cause}{WHERE}"
 
 
 def summary_table(result: "Result", title: str) -> TextTable:
