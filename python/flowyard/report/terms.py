@@ -56,11 +56,6 @@ TERMS = {
         "window; where the whole run is measured, to its end: a few late flows, or a wait after the last one, lower "
         "it.",
     ),
-    "late_end": Term(
-        "late end",
-        "The instant by which these flows were complete. What follows, to the end of the run, is of few flows or of "
-        "none, and is part of the time that goodput is over.",
-    ),
     "offered": Term(
         "offered load",
         "Payload that arrivals at a configured rate bring a second, over the rate of the hosts' links that the load is "

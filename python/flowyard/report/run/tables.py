@@ -82,12 +82,13 @@ class Metric:
 
 @dataclass(frozen=True)
 class Card:
-    """The headline numbers of one run."""
+    """The headline numbers of one run; `note` says over which span its goodput is."""
 
     completed: str
     flows: str
     all_completed: bool
     metrics: list[Metric]
+    note: str = ""
 
 
 def cards(runs: Sequence[Run]) -> list[Card]:
@@ -268,10 +269,11 @@ def _card(run: Run) -> Card:
         ("FCT p99", "fct", text.duration(row["fct_p99_ps"])),
         ("slowdown p50", "slowdown", text.ratio(row["slowdown_p50"])),
         ("slowdown p99", "slowdown", text.ratio(row["slowdown_p99"])),
-        (f"goodput {goodputs.over(run.summary)}", "goodput", text.rate(run.goodput_bps)),
+        ("goodput", "goodput", text.rate(run.goodput_bps)),
     ]
+    note = f"goodput {goodputs.over(run.summary)}"
     if not run.has_window and (late := goodputs.late_end(run.flows, run.end_ps)):
-        pairs.append((f"{late[0]} complete at", "late_end", text.duration(late[1])))
+        note += f"; {late[0]} complete at {text.duration(late[1])}"
     loads = run.loads or {}
     if loads.get("carried_load") is not None:
         both = f"{text.ratio(loads['carried_load'])}/{loads['offered_load']:.3g}"
@@ -286,6 +288,7 @@ def _card(run: Run) -> Card:
         flows=f"{row['completed']:,} of {row['flows']:,} flows",
         all_completed=row["completed"] == row["flows"],
         metrics=[Metric(name, term, [Cell(value)]) for name, term, value in pairs],
+        note=note,
     )
 
 
