@@ -2,7 +2,10 @@
 
 import pytest
 
+import flowyard as fy
+from flowyard import report
 from flowyard.analysis.completion import ALL, SIZE_GROUPS
+from flowyard.report import javascript
 from flowyard.report.run import outcome
 
 SHORT = SIZE_GROUPS[0][1]
@@ -61,3 +64,14 @@ def test_another_percentile_tells_where_p99_has_no_end():
     assert said(*rows).startswith(
         "p95 of slowdown of flows up to 100 KB: 3.00 times the ideal with NDP, 6.00 with TCP."
     )
+
+
+def test_runs_of_other_flows_are_not_ranked(tmp_path, monkeypatch):
+    monkeypatch.setattr(javascript, "bundle", lambda: "/* bundle */")
+    entry = {"name": "a", "arrivals": "at-once", "matrix": {"pairs": [[0, 1]] * 5}, "sizes": {"fixed": "1KB"}}
+    scenario = {"topology": {"single-switch": {"hosts": 2}}, "transport": "ndp", "traffic": [entry]}
+    changes = {"a": {}, "b": {"transport": "tcp"}, "c": {"traffic.a.sizes.fixed": "2KB"}}
+    runs = {name: fy.run(scenario, change).save(tmp_path / name) for name, change in changes.items()}
+    for names, ranked in (("ab", True), ("ac", False)):
+        report.write([runs[name] for name in names], tmp_path / f"{names}.html")
+        assert ('<p class="result">' in (tmp_path / f"{names}.html").read_text()) == ranked

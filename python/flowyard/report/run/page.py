@@ -65,7 +65,8 @@ def render(
         notices=by_gravity([*more, *_notices(runs)]),
         places=places,
         replicas=over.replicas if over else 1,
-        result=outcome.of_runs([run.label for run in runs], groups),
+        # Of other flows, as at another load, one run is not better than another.
+        result=outcome.of_runs([run.label for run in runs], groups) if _same_flows(runs) else "",
         story=story.of_runs(runs),
         columns=len(runs),
         runs=runs,
@@ -81,6 +82,11 @@ def render(
         dashes=[charts.dash(i, len(runs)) for i in range(len(runs))],
         colours=charts.COLOURS,
     )
+
+
+def _same_flows(runs: Sequence[Run]) -> bool:
+    """Whether all runs carried the same flows."""
+    return len({run.summary.get("traffic_digest") for run in runs}) == 1
 
 
 def _notices(runs: Sequence[Run]) -> list[notices.Notice]:
