@@ -206,7 +206,7 @@ def _pairs(network: Network, places: dict[int, Place]) -> Counter[tuple[int, int
 
 
 def _kind(bps: int, number: int) -> str:
-    """What a line stands for: its rate, and of parallel cables their number."""
+    """The meaning of a line: its rate, and of parallel cables their number."""
     return rate(bps) if number == 1 else f"{number} cables of {rate(bps)}"
 
 

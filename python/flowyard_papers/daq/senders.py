@@ -194,7 +194,7 @@ def _anyone(rows: pl.DataFrame) -> bool:
 
 
 def _bars(axes: Any, rows: pl.DataFrame, reading: str, *, alone: bool = True) -> None:
-    """Senders with 99 %; the reason where no scheme has that, and where few flows have it by chance.
+    """Senders with 99 %; the reason where no scheme has that, and where few flows just happen to have it.
 
     Args:
         axes: The panel.
