@@ -1,5 +1,6 @@
 """Names for `--transport`, and hints for names that are used elsewhere."""
 
+import difflib
 from collections.abc import Sequence
 
 from flowyard.errors import UserError
@@ -43,8 +44,9 @@ def named(name: str) -> tuple[str, str | None]:
     if plain in _NEAREST:
         raise UserError(f"{said}; the nearest is {_NEAREST[plain]}")
     names = list(dict.fromkeys(transport_names(defined)))
-    near = f"; did you mean {plain}?" if plain in names else ""
-    raise UserError(f"{said}{near or '; there are ' + ', '.join(names)}")
+    meant = difflib.get_close_matches(plain, names, n=1)
+    near = f"did you mean {meant[0]}? " if meant else ""
+    raise UserError(f"{said}; {near}there are {', '.join(names)}")
 
 
 def default(files: Sequence[str]) -> str:
