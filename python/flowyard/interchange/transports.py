@@ -44,7 +44,9 @@ def named(name: str) -> tuple[str, str | None]:
     if plain in _NEAREST:
         raise UserError(f"{said}; the nearest is {_NEAREST[plain]}")
     names = list(dict.fromkeys(transport_names(defined)))
-    meant = difflib.get_close_matches(plain, names, n=1)
+    # Letters that changed places are nearer than others.
+    swapped = [other for other in names if sorted(other) == sorted(plain)]
+    meant = swapped or difflib.get_close_matches(plain, names, n=1)
     near = f"did you mean {meant[0]}? " if meant else ""
     raise UserError(f"{said}; {near}there are {', '.join(names)}")
 
