@@ -15,7 +15,7 @@ from flowyard import results, scenarios
 from flowyard.folders import refuse_taken
 from flowyard.report import loads
 from flowyard.report.run.comparison import comparison_table
-from flowyard.report.run.summary import LEGEND, goodput
+from flowyard.report.run.summary import LEGEND, ONE_END, goodput
 from flowyard.sweeps.local import processors
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.interrupt import Deferred
@@ -66,7 +66,7 @@ def main(output: Path | None = None) -> int:
     reported = clock()
 
     show(comparison_table(done, "The published web-search workload under two transports"))
-    print(LEGEND)
+    print(LEGEND + ONE_END)
     header = [
         "run",
         "status",

@@ -37,3 +37,47 @@ def members(choice: dict[str, Any]) -> Iterable[str]:
     consts = [member["const"] for member in choice["oneOf"] if "const" in member]
     tables = [tag for member in choice["oneOf"] for tag in member.get("properties", ())]
     return dict.fromkeys(consts + tables + words)
+
+
+def transport_named(
+    name: str, defined: Mapping[str, Any], own: str | None = None
+) -> str | dict[str, Any] | None:
+    """The transport of a name, or of that of a congestion control: {"tcp": {"congestion": "dctcp"}}.
+
+    Args:
+        name: The name.
+        defined: The definitions of the schema.
+        own: A transport whose controls come before all other names.
+
+    Returns:
+        The transport as a scenario has it; None if the name is that of none.
+    """
+    found = controls(defined)
+    if own in found and name in found[own]:
+        return {own: {"congestion": name}}
+    if name in members(defined["Transport"]):
+        return name
+    return next(({tag: {"congestion": name}} for tag, names in found.items() if name in names), None)
+
+
+def transport_names(defined: Mapping[str, Any]) -> list[str]:
+    """All names that `transport_named` knows."""
+    return [*members(defined["Transport"]), *(name for names in controls(defined).values() for name in names)]
+
+
+def controls(defined: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The names of the congestion controls of each transport that has some, by the definitions of the schema."""
+    found = {}
+    for variant in defined["Transport"]["oneOf"]:
+        for tag, config in variant.get("properties", {}).items():
+            fields = defined[config["$ref"].rpartition("/")[2]] if "$ref" in config else {}
+            if choice := _choice(fields.get("properties", {}).get("congestion", {}), defined):
+                found[tag] = list(members(choice))
+    return found
+
+
+def _choice(field: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The choice that a field has, in the schema."""
+    parts = [field, *field.get("anyOf", ()), *field.get("allOf", ())]
+    found = (defined[part["$ref"].rpartition("/")[2]] for part in parts if "$ref" in part)
+    return next((dict(choice) for choice in found if "oneOf" in choice), None)

@@ -70,10 +70,21 @@ def ratio(value: float | None) -> str:
     return NONE if value is None else digits(value)
 
 
-def percent(share: float | None) -> str:
-    """A share of 1 in percent; only all is 100 %, only nothing is 0 %."""
+def percent(share: float | None, places: int | None = None) -> str:
+    """A share of 1 in percent; only all is 100 %, only nothing is 0 %.
+
+    Args:
+        share: The share.
+        places: Digits behind the point, the same in a whole column; by default as many as the share needs.
+    """
     if share is None:
         return NONE
+    if places is not None:
+        least = 10.0 ** -(places + 2)
+        # What would be rounded to nothing or to all.
+        if 0 < share < least / 2:
+            return f"< {least:.{places}%}"
+        return f"> {1 - least:.{places}%}" if 1 - least / 2 <= share < 1 else f"{share:.{places}%}"
     if share in (0.0, 1.0):
         return f"{share:.0%}"
     if 0.9999 < share < 1:

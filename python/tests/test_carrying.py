@@ -116,3 +116,15 @@ def test_a_point_that_does_not_carry_its_load_is_marked_everywhere(short):
     assert why in notice.body
     assert [row[0] for row in points.points_table(short).rows] == ["0.3", f"0.6 {loads.MARK}"]
     assert len(points.marked(short)) == 1
+
+
+def test_each_point_that_does_not_carry_its_load_is_named_as_far_as_there_is_room(short):
+    every = short.means.with_columns(carries=pl.lit(False))
+    (both,) = notices._short(short, every)
+    assert [place in both.body for place in ("load = 0.3: over", "load = 0.6: over", "more")] == [
+        True,
+        True,
+        False,
+    ]
+    (many,) = notices._short(short, pl.concat([every, every, every]))
+    assert "; and 3 more. What waits" in many.body

@@ -14,6 +14,7 @@ from flowyard import interchange
 from flowyard.errors import UserError
 from flowyard.interchange import cabling, columns, flow_table, formats, orders
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, quantity
+from flowyard.sweeps.members import Members
 
 # Hosts 0 and 1.
 TOPO = "3 1 2\n2\n0 2 10Gbps 0.001ms 0\n1 2 10Gbps 0.001ms 0\n"
@@ -253,7 +254,7 @@ def test_flows_go_by_the_names_of_hosts(read):
     cables = "Side A Device,Side A Name,Side B Device,Speed\nsrv-1,eth0,leaf-1,25G\nsrv-2,eth0,leaf-1,25G\n"
     texts = {"cables.csv": cables, "flows.csv": "src,dst,size\nsrv-2,srv-1,3000\n"}
     imported = read(texts, hosts="leaves", delay="1us")
-    assert flows(imported) == [(1, 0, 3000, 0)]
+    assert flows(imported) == [("srv-2", "srv-1", 3000, 0)]
     assert imported.scenario["topology"]["explicit"]["rate"] == "25Gbps"
     assert "columns not read: Side A Name" in imported.notes
     # Hosts whose names are numbers: flows have these, not places.
@@ -355,8 +356,8 @@ def test_a_stated_mean_is_compared_with_the_points(read, stated, note):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("swift", r"a congestion control of tcp: import with --transport tcp, and write congestion.swift"),
-        ("DCTCP", r"congestion.dctcp"),
+        ("DCTCP", r"did you mean dctcp\?"),
+        ("reactive", r"there are datagram, tcp"),
         ("rocev2", "the nearest is roce"),
         ("uec", "the nearest is uet"),
         ("eqds", "the nearest is uet"),
@@ -365,6 +366,13 @@ def test_a_stated_mean_is_compared_with_the_points(read, stated, note):
 def test_transports_of_other_names_get_a_hint(read, name, said):
     with pytest.raises(UserError, match=said):
         read({"topo.txt": TOPO}, transport=name)
+
+
+@pytest.mark.parametrize("name", ["ndp", "hpcc", "timely", "powertcp", "swift", "dctcp", "dcqcn", "roce"])
+def test_import_takes_the_transports_that_compare_takes(read, name):
+    (tag, fields), *others = read({"topo.txt": TOPO}, transport=name).scenario["transport"].items()
+    assert not others
+    assert Members().transport(name) == ({tag: fields} if fields else tag)
 
 
 def test_a_transport_that_nobody_named_is_noted(read):
@@ -470,7 +478,7 @@ def test_hosts_go_by_their_names_in_a_list_of_cables_or_in_a_scenario(read, tmp_
     cables = "a,b,rate,delay\nsrv1,leaf,10Gbps,1us\nsrv2,leaf,10Gbps,1us\nsrv3,leaf,10Gbps,1us\n"
     named = "src,dst,bytes,start_us\nsrv1,srv3,3000,12.5\nsrv2,srv1,50000,20\n"
     beside = read({"links.csv": cables, "flows.csv": named}, hosts="leaves")
-    assert flows(beside) == [(0, 2, 3000, 12_500_000), (1, 0, 50000, 20_000_000)]
+    assert flows(beside) == [("srv1", "srv3", 3000, 12_500_000), ("srv2", "srv1", 50000, 20_000_000)]
     (tmp_path / "net.json").write_text(json.dumps(read({"links.csv": cables}, hosts="leaves").scenario))
     of_scenario = read({"flows.csv": named}, topology=str(tmp_path / "net.json"))
     assert flows(of_scenario) == flows(beside)

@@ -21,6 +21,20 @@ def test_graphml_with_units_from_the_caller():
         graphs.read(source(GRAPHML))
 
 
+def test_hosts_may_be_named_with_commas_unless_that_is_the_name_of_a_node():
+    assert graphs.read(source(GRAPHML), rate_unit="Gbps", hosts=["a,b"]).hosts == ["a", "b"]
+    networkx = graphs.library()
+    graph = networkx.MultiGraph()
+    for node in ("a,b", "a", "b"):
+        graph.add_edge(node, "core", rate="10Gbps", delay="1us")
+    assert graphs.network_of(graph, hosts=["a,b"]).hosts == ["a,b"]
+    assert graphs.network_of(graph, hosts=["a,b", "b"]).hosts == ["a,b", "b"]
+    with pytest.raises(UserError, match='"c", which is not a node'):
+        graphs.network_of(graph, hosts=["a,c"])
+    # By the ids of nodes that have labels.
+    assert graphs.read(labelled("hA", "hB", "leaf"), hosts=["3,4"], **CABLES).hosts == ["hA", "hB"]
+
+
 def test_from_networkx():
     networkx = graphs.library()
     graph = networkx.MultiGraph()

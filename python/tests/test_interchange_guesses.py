@@ -123,3 +123,11 @@ class TestGraphs:
         topology = from_networkx(star(rate="10Gbps", delay="1us"))
         entry = {"name": "one", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "1KB"}}
         assert fy.run({"topology": topology, "transport": "ndp", "traffic": [entry]}).status == "complete"
+
+
+def test_a_topology_that_is_no_scenario_is_refused_with_all_that_is_allowed(here, capsys):
+    (here / "f.csv").write_text("src,dst,bytes,start_us\n0,1,3000,0\n")
+    said = refusal(["f.csv", "--topology", "leaf-spine"], capsys)
+    assert '--topology "leaf-spine": is no scenario file, and no packaged scenario' in said
+    assert "web-search-ndp" in said
+    assert "single-switch and fat-tree are networks for as many hosts as the flows have" in said

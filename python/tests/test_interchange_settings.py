@@ -54,6 +54,13 @@ def imported(tmp_path, config=CONFIG, files=("topology", "flow"), **options):
     return interchange.read(paths, **options)
 
 
+@pytest.mark.parametrize("name", ["hpcc", "timely", "powertcp"])
+def test_a_control_that_the_user_names_takes_the_place_of_that_of_the_file(tmp_path, name):
+    found = imported(tmp_path, transport=name)
+    assert list(found.scenario["transport"]["roce"]["congestion"]) == [name]
+    assert fy.check(found.scenario)
+
+
 def test_the_settings_of_hpccs_code_become_fields(tmp_path):
     found = imported(tmp_path)
     assert found.scenario["transport"] == {

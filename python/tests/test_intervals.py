@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -292,10 +293,37 @@ def test_many_flows_without_an_interval_have_another_reason_than_their_number():
         pl.DataFrame(result.flows).filter("measured").sort("start_ps")["slowdown"], SHARES
     ).mean == (None, None)
     assert summary.FEWEST == within_run.FEWEST
-    said = (
-        "no 95 % intervals: flows start at fewer than 40 instants, or slow flows follow slow flows for long"
-    )
+    said = "no 95 % intervals: slow flows follow slow flows for too long in this window, as while queues grow"
     assert legend(result).startswith(said)
+
+
+def test_the_cause_of_missing_intervals_is_the_one_that_applies():
+    # 60 flows at once: a burst.
+    pairs = [[host, 0] for host in range(1, 61)]
+    entry = {
+        "name": "a",
+        "arrivals": {"times": {"at": ["0s"] * 60, "jitter": "0s"}},
+        "matrix": {"pairs": pairs},
+        "sizes": {"fixed": "10KB"},
+    }
+    burst = fy.run({"topology": {"single-switch": {"hosts": 61}}, "transport": "ndp", "traffic": [entry]})
+    assert legend(burst).startswith("no 95 % intervals: flows start at fewer than 40 instants")
+    assert "slow flows" not in legend(burst)
+
+
+@pytest.mark.parametrize(("low", "high", "said"), [(1.0, 2.0, False), (1.0, None, True), (None, 2.0, True)])
+def test_an_interval_with_one_end_is_explained_where_there_is_one(low, high, said):
+    names = (
+        f"{kind}_{name}_{{}}{unit}"
+        for kind, unit in (("fct", "_ps"), ("slowdown", ""))
+        for name in ("mean", "p50", "p95", "p99")
+    )
+    row = {"completed": 100, "slowdown_mean": 1.5}
+    for name in names:
+        row |= {name.format("low"): low, name.format("high"): high}
+    words = legend(SimpleNamespace(summary={"completion": [row]}))
+    assert words.startswith("[low, high]: 95 % interval")
+    assert (summary.ONE_END in words) == said
 
 
 @pytest.mark.parametrize(("slowdown_low", "said"), [(1.5, False), (None, True)])

@@ -455,6 +455,21 @@ class TestSenders:
         tables = self.tables(**counts)
         assert [judge(tables).verdict for judge in self.figure.claims.values()] == expected
 
+    @pytest.mark.parametrize(
+        ("others", "said", "unsaid"),
+        [
+            ({}, "nobody has 99 %", "by chance"),
+            ({"NDP": 2.6}, "none of these has 99 %", "nobody"),
+        ],
+    )
+    def test_the_picture_does_not_say_nobody_where_a_panel_below_has_somebody(self, others, said, unsaid):
+        low = {DAQ: ("<", 1), D3: ("<", 1), RCP: ("<", 1)}
+        picture = self.figure.draw(self.tables(**low, **others))
+        words = " ".join(one.get_text() for axes in picture.axes for one in axes.texts)
+        assert said in words
+        assert unsaid not in words
+        assert ("by chance" in words) == bool(others)
+
     def test_what_a_number_is_known_to_be_is_told(self):
         found = self.figure.claims["DAQ-F5.b"](self.tables(**{DAQ: (">=", 100), D3: ("<", 25)}))
         assert (

@@ -45,7 +45,8 @@ def test_what_is_done_is_not_foretold(known, tmp_path):
     assert found.cpu_s == {"T-1": 600.0, "T-2": 0.0, "T-3": 350.0, "T-4": None, "T-5": None}
     assert found.seconds == {"T-1": 300.0, "T-2": 0.0, "T-3": 175.0, "T-4": None, "T-5": None}
     assert list(found.told()) == [
-        "foretold from published costs: 16 min of processor time, 8 min with 2 workers",
+        "simulations, by published costs: about 16 min of processor time, 8 min with 2 workers; start-up and drawing "
+        "come on top",
         "most of it: T-1 10 min of processor time, 5 min with 2 workers; "
         "T-3 6 min of processor time, 3 min with 2 workers",
         "and figures of unknown cost: T-4, T-5",
@@ -57,7 +58,7 @@ def test_more_workers_than_runs_do_not_help(known, tmp_path):
     assert found.seconds == {"T-1": 150.0}
     # Of those of a cluster nothing is known.
     assert list(costs.foretell([figure("T-1")], tmp_path, cluster="tcp://x:1").told()) == [
-        "foretold from published costs: 10 min of processor time"
+        "simulations, by published costs: about 10 min of processor time; start-up and drawing come on top"
     ]
 
 
@@ -65,7 +66,8 @@ def test_what_it_took_stands_beside_what_was_foretold():
     forecast = Forecast({"T-1": 60.0, "T-2": None}, {"T-1": 30.0, "T-2": None}, 2)
     made = {"T-1": FigureOutcome(cpu_s=75.0), "T-2": FigureOutcome(cpu_s=20.0)}
     assert forecast.measured(made, {"T-1": 5.0}, 50.0) == (
-        "took 50 s, 90 s of processor time; foretold of 1 of 2 figures: 60 s of processor time, 30 s with 2 workers"
+        "took 50 s, 90 s of processor time; expected for the simulations of 1 of 2 figures: 60 s of processor time, "
+        "30 s with 2 workers"
     )
     assert forecast.measured({"T-2": made["T-2"]}, {}, 50.0) == "took 50 s, 20 s of processor time"
     assert list(Forecast({"T-2": None}, {"T-2": None}, 2).told()) == []
@@ -104,7 +106,7 @@ def test_all_is_one_command_that_foretells_measures_and_resumes(tmp_path, monkey
     words = ["paper", "run", "--all", "--scale", "full", "-o", str(tmp_path / "o"), "--workers", "1"]
     assert main(words) == 0
     said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith("foretold from published costs: 0 s of processor time, ")
+    assert said[0].startswith("simulations, by published costs: about 0 s of processor time, ")
     assert [line.split(":")[0] for line in said[1:3]] == [
         "PEQ-F1.15 (1 of 2), about 0 s left",
         "PEQ-P13 (2 of 2), about 0 s left",

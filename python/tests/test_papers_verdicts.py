@@ -190,6 +190,16 @@ class TestEntries:
         assert (low["cause"], low["why"], low["reason"]) == ("unstated", "The paper states no size.", None)
         assert "cause" not in high
 
+    def test_numbers_of_full_scale_say_so_beside_those_of_another_scale(self):
+        failures = {"T-1.a": register.Failure("unstated", "46 senders are supported.")}
+        book = dataclasses.replace(BOOK, failures=failures)
+        found = {CLAIM.id: judge.at_least(0, 1)}
+        (quick,) = verdicts.entries([CLAIM], found, [book], Scale.QUICK, {CLAIM.id: "2 of 10 replicas"})
+        assert quick["why"] == "At full scale: 46 senders are supported."
+        # Nothing was left out: the numbers are the same at any scale.
+        (same,) = verdicts.entries([CLAIM], found, [book], Scale.QUICK, {})
+        assert same["why"] == "46 senders are supported."
+
     def test_what_a_fail_is(self):
         low = judge.at_least(0, 1)
         predicted = dataclasses.replace(CLAIM, contradicted_by=("T-X1",))

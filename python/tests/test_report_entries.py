@@ -108,7 +108,7 @@ def test_no_line_of_slowdowns_by_size_joins_two_entries(here):
 def test_a_run_s_end_has_a_table_of_its_entries(here, capsys):
     assert cli.main(["run", "mixed.toml", "-o", "one"]) == 0
     (below,) = capsys.readouterr().out.split("by traffic entry\n")[1:]
-    rows = [" ".join(line.split("100.0%")[0].split()) for line in below.splitlines() if "100.0%" in line]
+    rows = [" ".join(line.split("100%")[0].split()) for line in below.splitlines() if "100%" in line]
     assert rows == ["incast up to 100 KB 6", "web up to 100 KB 2", "100 KB to 10 MB 2", "all 4"]
     # An entry in the background is not measured: what is left is one entry.
     assert cli.main(["run", "mixed.toml", "-o", "two", "--set", "traffic.incast.background=true"]) == 0

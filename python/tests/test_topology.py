@@ -263,3 +263,31 @@ def test_a_cable_bends_round_a_node_on_its_way():
 def test_a_fabric_of_regular_tiers_has_no_bent_cable():
     _, bent = drawn(topology.network({"topology": {"fat-tree": {"k": 4}}}))
     assert not bent
+
+
+def test_the_legend_has_the_rates_of_cables_and_widths_tell_them_apart():
+    explicit = {
+        "hosts": ["a", "b", "c"],
+        "switches": [{"name": "s"}, {"name": "t"}],
+        "delay": "1us",
+        "rate": "10Gbps",
+        "cables": [
+            {"ends": ["a", "s"]},
+            {"ends": ["b", "s"], "count": 2},
+            {"ends": ["c", "t"]},
+            {"ends": ["s", "t"], "rate": "40Gbps"},
+        ],
+    }
+    drawn = picture.chart(topology.network({"topology": {"explicit": explicit}}), "net").to_dict()
+    width = drawn["layer"][0]["encoding"]["strokeWidth"]
+    assert width["scale"]["domain"] == ["10.0\u00a0Gbps", "2 cables of 10.0\u00a0Gbps", "40.0\u00a0Gbps"]
+    assert width["legend"]["orient"] == "top"
+    one, two, fast = width["scale"]["range"]
+    assert one < two < fast
+    assert fast - one >= 2
+
+
+def test_a_picture_without_cables_is_drawn():
+    assert picture.svg(topology.network({"topology": {"single-switch": {"hosts": 300}}}), "many").startswith(
+        "<svg"
+    )

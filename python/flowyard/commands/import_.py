@@ -41,7 +41,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.naming(option, _networks_by_hosts)
     option = parser.add_argument(
-        "--transport", metavar="NAME", help="transport of the hosts; default %(names)s"
+        "--transport",
+        metavar="NAME",
+        help="transport of the hosts, or a congestion control such as hpcc; default %(names)s",
     )
     options.naming(option, _default_transport)
     for name, settings, text in _OPTIONS:
@@ -67,7 +69,7 @@ _OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
     (
         "hosts",
         {"action": "append", "metavar": "NODE"},
-        "a node that is a host, may be repeated; or leaves, all with one cable",
+        "nodes that are hosts, with commas or repeated; or leaves, all with one cable",
     ),
     ("packet-bytes", {"type": int, "metavar": "N"}, "payload of a packet, where packets are counted"),
     ("interpolation", {"choices": ("linear", "step")}, "between the points of a distribution"),

@@ -66,7 +66,7 @@ def from_networkx(
 
 def _in_python(message: str) -> str:
     """A message with the options of the command line as the arguments that they are here."""
-    message = message.replace("as --hosts h1 --hosts h2", 'as hosts=["h1", "h2"]').replace(
+    message = message.replace("as --hosts h1,h2", 'as hosts=["h1", "h2"]').replace(
         "--hosts leaves", 'hosts="leaves"'
     )
     return re.sub(

@@ -16,7 +16,7 @@ from flowyard.interchange.network import CABLES_MAX, NODES_MAX, Cable, Network
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, quantity, unit_power
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping
+    from collections.abc import Collection, Container, Hashable, Mapping
 
 KINDS = ("kind", "type", "role")
 HOSTS = ("host", "server")
@@ -105,6 +105,15 @@ def network_of(
     return Network([str(node) for node in ordered], names, cables, notes=notes)
 
 
+def parted(hosts: Collection[Any], nodes: Container[Any]) -> list[Any]:
+    """The hosts that a user names, of which several may be in one word with commas that is no node's whole name."""
+    return [
+        one
+        for host in hosts
+        for one in (host.split(",") if isinstance(host, str) and host not in nodes else [host])
+    ]
+
+
 def _unread(cabling: Cabling, defaults: list[_Attribute]) -> list[str]:
     """A note on attributes of edges that are not read, where edges have a default in place of one that is."""
     known = {*RATES, *DELAYS, RAW_RATE}
@@ -130,6 +139,7 @@ def _tiers(cabling: Cabling, hosts: Collection[Any] | str | None) -> dict[Any, s
             f'hosts is {given}; must be "{LEAVES}" or a list of nodes, as [n for n in graph if ...]'
         )
     elif hosts is not None:
+        hosts = parted(hosts, cabling.nodes)
         chosen = set(hosts)
         for node in hosts:
             if node not in cabling.nodes:
@@ -140,7 +150,7 @@ def _tiers(cabling: Cabling, hosts: Collection[Any] | str | None) -> dict[Any, s
         if hosts is None and kind is None:
             what = f"does not say in {', '.join(KINDS)} whether it is a host or a switch"
             raise UserError(
-                f"node {shown(node)} {what}; name each host, as --hosts h1 --hosts h2, or all nodes with one cable, "
+                f"node {shown(node)} {what}; name each host, as --hosts h1,h2, or all nodes with one cable, "
                 f"--hosts {LEAVES}"
             )
         is_host = kind in HOSTS if hosts is None else node in chosen

@@ -1,6 +1,6 @@
 """Flows between formats: columns by traffic entry, as `[[traffic]]` has them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,13 +95,18 @@ class Entry:
             numbers[place] = number
         return numbers
 
-    def traffic(self) -> dict[str, Any]:
-        """As an entry of a scenario's `traffic`."""
+    def traffic(self, names: Sequence[str] | None = None) -> dict[str, Any]:
+        """As an entry of a scenario's `traffic`.
+
+        Args:
+            names: The names of hosts, by number, where they have some of their own.
+        """
         entry: dict[str, Any] = {"name": self.name}
         if self.kept:
             entry["connection"] = "kept"
         entry["arrivals"] = self._arrivals()
-        entry["matrix"] = {"pairs": [list(pair) for pair in zip(self.src, self.dst, strict=True)]}
+        ends = (map(names.__getitem__, side) if names else side for side in (self.src, self.dst))
+        entry["matrix"] = {"pairs": [list(pair) for pair in zip(*ends, strict=True)]}
         if self.endless:
             entry |= {"sizes": "endless", "background": True}
         else:

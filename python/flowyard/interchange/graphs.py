@@ -50,7 +50,8 @@ def read(source: Source, form: str = "graphml", **options: Any) -> Network:
     if ids and options.get("hosts") not in (None, cabling.LEAVES):
         # Hosts may be named by their ids as well.
         labels = {str(node): label for label, node in ids.items()}
-        options["hosts"] = [host if host in ids else labels.get(host, host) for host in options["hosts"]]
+        hosts = cabling.parted(options["hosts"], {*ids, *labels})
+        options["hosts"] = [host if host in ids else labels.get(host, host) for host in hosts]
     try:
         network = network_of(graph, **options)
     except UserError as error:

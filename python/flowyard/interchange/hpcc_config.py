@@ -65,12 +65,14 @@ class Config:
         values: Line and words of each key.
         used: The keys that a field of the scenario has.
         notes: What was assumed.
+        control: The congestion control in place of that of the file, where the user names one.
     """
 
     source: Source
     values: dict[str, tuple[int, list[str]]]
     used: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    control: str | None = None
 
     def transport(self) -> str:
         """The transport that runs the congestion control of the file; refused if none does."""
@@ -159,13 +161,17 @@ class Config:
             return {}
         payload = self._taken("PACKET_PAYLOAD_SIZE", self._bytes)
         found: dict[str, Any] = {"mss": payload} if payload else {}
+        if self.control:
+            found["congestion"] = {self.control: {}}
         if self._control() == "dctcp":
             gain = self._taken("EWMA_GAIN", self._share)
             found["congestion"] = {"dctcp": {} if gain is None else {"g": gain}}
         return found
 
     def _control(self) -> str:
-        """The control of the file's CC_MODE; its DCQCN if it has none that is modelled."""
+        """The control that the user names, or that of the file's CC_MODE; its DCQCN if it has none that is modelled."""
+        if self.control:
+            return self.control
         line, word = self._word("CC_MODE") or (0, "")
         mode = self.source.whole(line, "CC_MODE", word) if line else 1
         return _MODES.get(mode, ("", None, ""))[2] or "dcqcn-hpcc"
@@ -178,6 +184,9 @@ class Config:
         if hosts.get("ack_every") == 0:
             hosts["ack_every"] = 1
             self.notes.append("ack_every is 1: with L2_ACK_INTERVAL 0 no flow completes in HPCC's code")
+        if control not in _WIRE:
+            self.notes.append(f"{control} is none of HPCC's code: its settings are its defaults")
+            return hosts | {"congestion": {control: {}}}
         header, ack = _WIRE[control]
         fields = {
             "hpcc": self._hpcc,

@@ -32,6 +32,7 @@ from flowyard.interchange import (
 )
 from flowyard.interchange.flows import Progress, Traffic, silent
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity, rate_text, time_text
+from flowyard.run_json import host_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -197,8 +198,9 @@ class _Import:
         if self.settings and options.transport is None:
             # Refused before the other files are read.
             self.settings.transport()
-        if options.transport is not None:
-            transports.known(options.transport)
+        self.named = None if options.transport is None else transports.named(options.transport)
+        if self.settings and self.named:
+            self.settings.control = self.named[1]
         self.progress = progress
         self.notes: list[str] = []
         self.facts: dict[str, int | float | str] = {}
@@ -209,8 +211,8 @@ class _Import:
 
         Some of these are known only once flows have been read.
         """
-        if self.options.transport is not None:
-            return self.options.transport
+        if self.named:
+            return self.named[0]
         if self.settings:
             return self.settings.transport()
         return transports.default([name for _, name in self.files])
@@ -245,7 +247,11 @@ class _Import:
         if self.options.routes is not None:
             scenario["routing"] = self.routing(Path(self.options.routes), flows, traffic, network, scenario)
         if flows:
-            scenario["traffic"] = [entry.traffic() for entry in flows.entries]
+            names = host_names(scenario)
+            if names and max(max(*entry.src, *entry.dst) for entry in flows.entries) >= len(names):
+                # The check of the scenario says which host there is not.
+                names = None
+            scenario["traffic"] = [entry.traffic(names) for entry in flows.entries]
             if all(entry.endless for entry in flows.entries):
                 scenario["run"] = {"until": UNTIL}
                 self.notes.append(f"no flow has an end, so the run has one: {UNTIL}, as htsim by default")
@@ -327,7 +333,8 @@ class _Import:
             )
         elif options.transport is None:
             self.notes.append(transports.by_default([name for _, name in self.files]))
-        return {"transport": {self.transport: {}}}
+        control = self.named[1] if self.named else None
+        return {"transport": {self.transport: {"congestion": control} if control else {}}}
 
     def routing(
         self,
@@ -518,6 +525,13 @@ def _topology_of(scenario: str) -> tuple[dict[str, Any], Path]:
     """The topology of a scenario, and its file."""
     from flowyard import scenarios
 
+    file = Path(scenario)
+    if scenario and not reading.is_there(file) and file.name.removesuffix(".toml") not in scenarios.names():
+        raise UserError(
+            f"--topology {shown(scenario)}: is no scenario file, and no packaged scenario, whose network to take; "
+            f"those are {', '.join(scenarios.names())}; {' and '.join(BY_HOSTS)} are networks for as many hosts as "
+            "the flows have"
+        )
     path = scenarios.find(scenario)
     text = load(path).text
     data = (reading.parse_json if path.suffix == ".json" else reading.parse_toml)(text, str(path))

@@ -1,5 +1,6 @@
 """Names for `--transport`, and hints for names that are used elsewhere."""
 
+import difflib
 from collections.abc import Sequence
 
 from flowyard.errors import UserError
@@ -17,32 +18,37 @@ _NEAREST = {
     "rdma": "roce, with DCQCN as its congestion control",
     "uec": "uet, the Ultra Ethernet transport",
     "eqds": "uet with control.eqds",
-    "hpcc": "roce, with congestion.hpcc",
-    "timely": "roce, with congestion.timely",
     "udp": "datagram",
     "rack": "tcp",
 }
 
 
-def known(name: str) -> str:
-    """The transport; a UserError with a hint if it is known to be another thing."""
-    from flowyard import results
-    from flowyard.member_names import members
+def named(name: str) -> tuple[str, str | None]:
+    """The transport of a name that `run --compare` takes, too, and its congestion control where it names one.
 
-    schema = results.schema()["$defs"]
-    if name in members(schema["Transport"]):
-        return name
+    Raises:
+        UserError: It is that of none; the text has a hint if it is known elsewhere.
+    """
+    from flowyard import results
+    from flowyard.member_names import transport_named, transport_names
+
+    defined = results.schema()["$defs"]
+    found = transport_named(name, defined)
+    if isinstance(found, dict):
+        ((tag, fields),) = found.items()
+        return tag, fields["congestion"]
+    if found is not None:
+        return found, None
     said = f"--transport {shown(name)}: is no transport here"
-    controls = list(members(schema["Congestion"]))
     plain = name.lower().replace("_", "-")
-    if plain in controls:
-        raise UserError(
-            f"{said}, but a congestion control of tcp: import with --transport tcp, and write "
-            f"congestion.{plain} = {{}} under [transport.tcp]"
-        )
     if plain in _NEAREST:
         raise UserError(f"{said}; the nearest is {_NEAREST[plain]}")
-    return name
+    names = list(dict.fromkeys(transport_names(defined)))
+    # Letters that changed places are nearer than others.
+    swapped = [other for other in names if sorted(other) == sorted(plain)]
+    meant = swapped or difflib.get_close_matches(plain, names, n=1)
+    near = f"did you mean {meant[0]}? " if meant else ""
+    raise UserError(f"{said}; {near}there are {', '.join(names)}")
 
 
 def default(files: Sequence[str]) -> str:

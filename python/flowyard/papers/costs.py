@@ -40,7 +40,7 @@ class Forecast:
         known = {name: cost for name, cost in self.cpu_s.items() if cost is not None}
         if not known:
             return
-        yield f"foretold from published costs: {self._of(known)}"
+        yield f"simulations, by published costs: about {self._of(known)}; start-up and drawing come on top"
         most = [name for name in sorted(known, key=known.__getitem__, reverse=True) if known[name] >= 1][
             :SHOWN
         ]
@@ -72,7 +72,7 @@ class Forecast:
         said = f"took {span(seconds)}, {span(cpu)} of processor time"
         known = [name for name in figures if self.cpu_s.get(name) is not None]
         return (
-            f"{said}; foretold of {len(known)} of {len(figures)} figures: {self._of(known)}"
+            f"{said}; expected for the simulations of {len(known)} of {len(figures)} figures: {self._of(known)}"
             if known
             else said
         )

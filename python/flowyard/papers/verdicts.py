@@ -112,7 +112,9 @@ def entries(
         entry: dict[str, Any] = {"id": claim.id, "verdict": judgement.verdict, "scale": str(scale)}
         entry |= _evidence(claim, judgement, contradictions)
         if judgement.verdict == FAIL and (failure := failures.get(claim.id)):
-            entry |= {"cause": failure.cause, "why": failure.says}
+            # The register's numbers are those of full scale; beside others they need that word.
+            scaled = "At full scale: " if (left_out or {}).get(claim.id) else ""
+            entry |= {"cause": failure.cause, "why": f"{scaled}{failure.says}"}
         if claim.arithmetic:
             entry["arithmetic"] = True
         if claim.ours:

@@ -21,6 +21,7 @@ def render(
     styles: Sequence[str],
     specs: Mapping[str, charts.Spec] | None = None,
     sections: Sequence[Section] = (),
+    result: str = "",
     story: str = "",
     **variables: Any,
 ) -> str:
@@ -32,7 +33,8 @@ def render(
         styles: Style sheets, which it includes.
         specs: Vega-Lite data by the key of a chart, whose element is chart-<key>, besides those of sections.
         sections: Sections that it has as objects: their HTML and menus, by `sections`.
-        story: Sentences on the simulation, below the title.
+        result: What came out, in a sentence below the title.
+        story: Sentences on the simulation, below that.
         variables: What the template and those of sections show: at least title, notices, columns (of the widest
             table of facts), terms, meanings and made_from (the files).
     """
@@ -58,6 +60,7 @@ def render(
         style="\n".join(_text(name) for name in styles),
         script="\n".join(_text(name) for name in scripts),
         bundle=javascript.bundle() if drawn else "",
+        result=result,
         story=story,
         **variables,
     )

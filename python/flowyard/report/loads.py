@@ -26,7 +26,7 @@ def lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     if measured is None:
         return []
     rows = []
-    start, end = (plain(text.duration(time)) for time in window_of(summary))
+    start, end = map(plain, text.durations(*window_of(summary)))
     # Of a whole run loads are of the time of arrivals, and shares of all of it: see docs/measuring.md.
     apart = measured["carried_load"] is not None and not has_window(summary)
     if has_window(summary):

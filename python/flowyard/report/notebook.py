@@ -5,6 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from flowyard.report.loads import MARK
+from flowyard.text import percent
 
 if TYPE_CHECKING:
     from flowyard.model import Model
@@ -89,7 +90,7 @@ def of_answer(answer: "Answer") -> str:
     from flowyard.report.charts.flow import flow_chart
 
     parts = [
-        (name, f"{time / 1e6:,.3f}", f"{time / answer.fct_ps:.1%}") for name, time in answer.totals.items()
+        (name, f"{time / 1e6:,.3f}", percent(time / answer.fct_ps, 1)) for name, time in answer.totals.items()
     ]
     title = f"Flow {answer.flow}: {answer.fct_ps / 1e6:,.3f} us"
     return _table(title, ("part", "us", "share"), parts) + svg(flow_chart(answer))

@@ -15,14 +15,18 @@ from flowyard.errors import UserError
 from flowyard.folders import run_files
 from flowyard.folders.reading import shown
 from flowyard.run_data import Run
+from flowyard.run_json import host_names
 from flowyard.sweeps.tables import SIZE_COLUMNS, Sweep, is_sweep
 from flowyard.terminal.exits import COMPLETE
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
     from pathlib import Path
 
     import polars as pl
+
+    from flowyard.table import Table
 
 # Of a sweep: the means of its points, and the numbers of each run.
 OF_SWEEP = ("means", "metrics")
@@ -81,7 +85,19 @@ def of(folder: Path) -> dict[str, Any]:
         return {name: getattr(sweep, name) for name in OF_SWEEP}
     run = results.open_run(folder)
     named = {name: getattr(run, name) for name in (*results.TABLES, *results.OPTIONAL)}
+    named["flows"] = _with_names(named["flows"], run.summary["scenario"])
     return {name: table for name, table in named.items() if table is not None}
+
+
+def _with_names(flows: Table, scenario: Mapping[str, Any]) -> Any:
+    """The flows, with the names of their hosts in two more columns where these have names of their own."""
+    names = host_names(scenario)
+    if names is None:
+        return flows
+    from flowyard.forks import pl
+
+    known, frame = pl.Series(names, dtype=pl.String), flows.to_polars()
+    return frame.with_columns(**{f"{end}_name": known.gather(frame[end]) for end in ("src", "dst")})
 
 
 def by_group(folder: Path, name: str) -> pl.DataFrame:

@@ -53,7 +53,8 @@ TERMS = {
     "goodput": Term(
         "goodput",
         "Payload delivered a second by all flows together, unfinished and background ones included, in the measuring "
-        "window.",
+        "window; where the whole run is measured, to its end: a few late flows, or a wait after the last one, lower "
+        "it.",
     ),
     "offered": Term(
         "offered load",

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from flowyard import folders, slotted
+from flowyard import folders, slotted, text
 from flowyard._native import ScenarioError
 from flowyard.errors import UserError
 from flowyard.forks import pl
@@ -115,11 +115,11 @@ def _summary_table(results: dict[str, slotted.Result]) -> TextTable:
                 name,
                 f"{one['flows']:,}",
                 f"{one['done']:,}",
-                "-" if share is None else f"{share:.2%}",
+                "-" if share is None else text.percent(share, 2),
                 "-" if mean is None else f"{mean:.1f}",
                 f"{one['slots']:,}",
-                f"{one['sent'] / max(one['slots'], 1):.1%}",
-                f"{one['wasted'] / one['sent']:.1%}" if one["sent"] else "-",
+                text.percent(one["sent"] / max(one["slots"], 1), 1),
+                text.percent(one["wasted"] / one["sent"], 1) if one["sent"] else "-",
             ]
         )
     header = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowyard import results
 from flowyard.errors import UserError
-from flowyard.member_names import members
+from flowyard.member_names import transport_named, transport_names
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -65,16 +65,9 @@ class Members:
         if not isinstance(value, str):
             return value
         classes = self._classes("control")
-        controls = _controls()
-        if own in controls and value in controls[own]:
-            return {own: {"congestion": value}}
-        names = list(members(results.schema()["$defs"]["Transport"]))
-        if value in names:
-            return value
-        for tag, found in controls.items():
-            if value in found:
-                return {tag: {"congestion": value}}
-            names += found
+        defined = results.schema()["$defs"]
+        if (found := transport_named(value, defined, own)) is not None:
+            return found
         if value in self._classes("transport"):
             return _python(value)
         if value in classes:
@@ -85,7 +78,7 @@ class Members:
                     f"compare: {value!r} is a {kind} of yours, no transport; name the field: --compare "
                     f"{field}=A,{value}"
                 )
-        names += [*self._classes("transport"), *classes]
+        names = [*transport_names(defined), *self._classes("transport"), *classes]
         near = _nearest(value, names)
         meant = f"did you mean {near}? " if near else ""
         raise UserError(
@@ -110,22 +103,3 @@ def _nearest(value: str, names: Sequence[str]) -> str | None:
 def _python(name: str) -> dict[str, Any]:
     """The member that is a class in Python."""
     return {"python": {"name": name}}
-
-
-def _controls() -> dict[str, list[str]]:
-    """The names of the congestion controls of each transport that has some."""
-    defined = results.schema()["$defs"]
-    found = {}
-    for variant in defined["Transport"]["oneOf"]:
-        for tag, config in variant.get("properties", {}).items():
-            fields = defined[config["$ref"].rpartition("/")[2]] if "$ref" in config else {}
-            if choice := _choice(fields.get("properties", {}).get("congestion", {}), defined):
-                found[tag] = list(members(choice))
-    return found
-
-
-def _choice(field: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The choice that a field has, in the schema."""
-    parts = [field, *field.get("anyOf", ()), *field.get("allOf", ())]
-    found = (defined[part["$ref"].rpartition("/")[2]] for part in parts if "$ref" in part)
-    return next((dict(choice) for choice in found if "oneOf" in choice), None)

@@ -12,7 +12,7 @@ from typing import Any, Self, TextIO
 from flowyard.terminal.names import printable
 from flowyard.terminal.pace import Pace
 from flowyard.terminal.streams import for_rich
-from flowyard.text import span
+from flowyard.text import percent, span
 
 # Seconds between two plain lines of a run.
 PLAIN_EVERY = 5.0
@@ -120,7 +120,7 @@ class _Cell:
         return len(self._names) - 1
 
     def update(self, task: int, *, completed: float, text: str) -> None:
-        self._lines[task] = f"{self._names[task]}: {completed:.0%}, {text}"
+        self._lines[task] = f"{self._names[task]}: {percent(completed, 0)}, {text}"
 
     def refresh(self) -> None:
         self._handle.update(self._data(), raw=True)

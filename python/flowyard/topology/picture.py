@@ -29,6 +29,9 @@ NEAR, BEND, STEPS = 12.0, 0.12, 16
 # Pairs of a cable and a node that are looked at for that.
 PAIRS_MAX = 200_000
 
+# The thinnest line; by how much that of a higher rate is thicker, for all rates together; kinds that the legend has.
+THINNEST, RATE_STEP, WIDEST, KINDS_MAX = 0.8, 2.2, 8.0, 8
+
 Place = tuple[float, float]
 
 
@@ -197,16 +200,41 @@ def _line(a: Place, b: Place) -> dict[str, Any]:
     return {"x": a[0], "y": a[1], "x2": b[0], "y2": b[1]}
 
 
+def _pairs(network: Network, places: dict[int, Place]) -> Counter[tuple[int, int, int]]:
+    """Cables that are drawn: how many of a rate are between two nodes."""
+    return Counter((c.a, c.b, c.rate_bps) for c in network.cables if c.a in places and c.b in places)
+
+
+def _kind(bps: int, number: int) -> str:
+    """The meaning of a line: its rate, and of parallel cables their number."""
+    return rate(bps) if number == 1 else f"{number} cables of {rate(bps)}"
+
+
+def _widths(network: Network, places: dict[int, Place]) -> alt.StrokeWidth:
+    """The width of lines: thicker by a step for each higher rate, and by one for each parallel cable; with a legend."""
+    kinds = sorted({(bps, number) for (_, _, bps), number in _pairs(network, places).items()})
+    rates = sorted({bps for bps, _ in kinds})
+    step = min(RATE_STEP, WIDEST / len(rates)) if rates else RATE_STEP
+    widths = [THINNEST + step * rates.index(bps) + 0.8 * (number - 1) for bps, number in kinds]
+    legend = alt.Legend(
+        title=None, orient="top", symbolType="stroke", symbolStrokeColor="#8a8f98", symbolSize=400
+    )
+    return alt.StrokeWidth(
+        "kind:N",
+        sort=None,
+        scale=alt.Scale(type="ordinal", domain=[_kind(*kind) for kind in kinds], range=widths),
+        legend=legend if len(kinds) <= KINDS_MAX else None,
+    )
+
+
 def _cables(network: Network, places: dict[int, Place]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Straight cables, a row each, and the points of those that bend around a node."""
-    pairs = Counter((c.a, c.b, c.rate_bps) for c in network.cables if c.a in places and c.b in places)
-    rates = sorted({bps for _, _, bps in pairs})
+    pairs = _pairs(network, places)
     lines: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
     bends = len(pairs) * len(places) <= PAIRS_MAX
     for (a, b, bps), number in pairs.items():
-        # Thicker by a step for each higher rate.
-        style = {"width": 0.8 + 0.8 * rates.index(bps) + 0.8 * (number - 1), "dash": [1, 0]}
+        style = {"kind": _kind(bps, number), "dash": [1, 0]}
         if network.kind == "camcube" and _around(network, a, b):
             ends = [(places[a], places[b]), (places[b], places[a])]
             lines += [{**style, "dash": [3, 3], **_line(end, _outwards(end, other))} for end, other in ends]
@@ -240,6 +268,7 @@ def _drawn(
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1]))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.04, 1.04]))
     lines, curves = _cables(network, places)
+    thick = _widths(network, places)
     faint = max(0.15, min(0.7, 120 / max(len(lines) + len(curves) / (STEPS + 1), 1)))
     cables = (
         alt.Chart(alt.InlineData(values=lines))
@@ -249,7 +278,7 @@ def _drawn(
             y=y,
             x2="x2:Q",
             y2="y2:Q",
-            strokeWidth=alt.StrokeWidth("width:Q", scale=None),
+            strokeWidth=thick,
             strokeDash=alt.StrokeDash("dash:N", scale=None),
         )
     )
@@ -261,7 +290,7 @@ def _drawn(
             y=y,
             detail="cable:N",
             order="step:Q",
-            strokeWidth=alt.StrokeWidth("width:Q", scale=None),
+            strokeWidth=thick,
         )
     )
     colour = alt.Color(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from flowyard.terminal.console import TextTable
-from flowyard.text import count, duration, rate
+from flowyard.text import count, duration, percent, rate
 from flowyard.topology import Network
 
 
@@ -27,7 +27,7 @@ def tables(network: Network, survey: dict[str, Any]) -> list[TextTable]:
     distances = [
         (
             count(row["hops"]),
-            f"{row['pairs'] / total:.1%}",
+            percent(row["pairs"] / total, 1),
             _range(row["paths_min"], row["paths_max"]),
         )
         for row in paths["distances"]

@@ -64,7 +64,8 @@ def tell(answer: "Answer") -> None:
         f"{answer.ideal_fct_ps / US:,.3f} us"
     )
     parts = [
-        [name, f"{time / US:,.3f}", f"{time / answer.fct_ps:.1%}"] for name, time in answer.totals.items()
+        [name, f"{time / US:,.3f}", text.percent(time / answer.fct_ps, 1)]
+        for name, time in answer.totals.items()
     ]
     show(TextTable(title, ("part", "us", "share"), parts))
     if places := waits(answer)[:PLACES]:

@@ -14,6 +14,7 @@ from flowyard.forks import pl
 from flowyard.report import charts
 from flowyard.report.charts import overlays
 from flowyard.run_data import Run
+from flowyard.text import percent
 
 # Flows of one run that the page holds: in all, the slowest, the unfinished, those that faults hit; the rest is an even
 # sample by start.
@@ -159,7 +160,7 @@ def _state(flow: dict[str, Any]) -> str:
 
 
 def _share(flow: dict[str, Any]) -> str:
-    return f"{flow['delivered_bytes'] / flow['size_bytes']:.0%}" if flow["size_bytes"] else "nothing"
+    return percent(flow["delivered_bytes"] / flow["size_bytes"], 0) if flow["size_bytes"] else "nothing"
 
 
 def _shade(flow: dict[str, Any]) -> str:

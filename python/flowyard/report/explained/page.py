@@ -8,7 +8,7 @@ from flowyard.report import charts, frame
 from flowyard.report.charts.flow import flow_chart
 from flowyard.report.charts.ladder import PACKETS, ladder_chart
 from flowyard.report.charts.port import port_chart
-from flowyard.text import size
+from flowyard.text import percent, size
 from flowyard.why import Answer, Port
 from flowyard.why.path import MEANINGS
 from flowyard.why.show import losing, waits, whose
@@ -138,11 +138,12 @@ def _us(time_ps: int) -> Cell:
 
 def _tables(answer: Answer) -> list[Grid]:
     parts = [
-        [name, _us(time), Cell(f"{time / answer.fct_ps:.1%}", time)] for name, time in answer.totals.items()
+        [name, _us(time), Cell(percent(time / answer.fct_ps, 1), time)]
+        for name, time in answer.totals.items()
     ]
     ports = [[answer.links[link], Cell(answer.tiers[link]), _us(time)] for link, time in waits(answer)[:ROWS]]
     others = [
-        [f"flow {flow}", _us(time), Cell(f"{time / answer.fct_ps:.1%}", time)]
+        [f"flow {flow}", _us(time), Cell(percent(time / answer.fct_ps, 1), time)]
         for flow, time in whose(answer)[:ROWS]
     ]
     lost = [

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from flowyard import text
 from flowyard.analysis import by_size, throughput
 from flowyard.report.run import summary
 from flowyard.run_data import Run
@@ -23,7 +24,7 @@ def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
             cells, below = [name, row["group"], *summary.cells(row)], ["", "", *summary.intervals(row)]
             if due:
                 met = row["application_throughput"]
-                cells.append("-" if met is None else f"{met:.1%}")
+                cells.append("-" if met is None else text.percent(met))
                 below.append("")
             rows += [cells, below] if any(below) else [cells]
             name = ""

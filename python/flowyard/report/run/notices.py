@@ -7,6 +7,7 @@ from itertools import pairwise
 from flowyard import text
 from flowyard.report import cut_off, loads, reasons
 from flowyard.run_data import Run
+from flowyard.run_json import not_whole
 
 # Groups of runs with the same flows that are named.
 MOST_GROUPS = 6
@@ -72,11 +73,7 @@ def _of_run(run: Run) -> list[Notice]:
                 f" {unfinished:,} of {run.measured.height:,} flows are unfinished: they have no completion time, and "
                 "are missing from every mean and percentile below, which therefore look better than the run was."
             )
-        title = (
-            f"{run.status.capitalize()}: not the whole story"
-            if run.status != "complete"
-            else "Unfinished flows"
-        )
+        title = not_whole(run.status) if run.status != "complete" else "Unfinished flows"
         found.append(Notice("error" if run.status == "stalled" else "warning", title, body, run.label))
     elif reason:
         found.append(Notice("warning", "No flow to show", reason, run.label))

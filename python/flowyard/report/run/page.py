@@ -1,10 +1,12 @@
 """The report on runs: a card for each, then sections."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from flowyard.analysis.completion import Key, by_key
 from flowyard.report import charts, frame, terms
-from flowyard.report.run import differences, facts, notices, story, tables
+from flowyard.report.run import differences, facts, notices, outcome, story, tables
 from flowyard.report.run.notices import by_gravity
 from flowyard.report.run.sections import sections
 from flowyard.report.run.slow import Explained
@@ -17,13 +19,13 @@ class Replicated:
 
     Attributes:
         curves: Their flows, by the runs' labels.
-        summary: Their completion.
+        groups: Their completion, each by group with the ends of intervals.
         cards: The heads of the runs.
         replicas: The most of a run.
     """
 
     curves: Sequence[charts.Labelled]
-    summary: Sequence[tables.Group]
+    groups: Sequence[Mapping[Key, Mapping[str, Any]]]
     cards: Sequence[tables.Card]
     replicas: int
 
@@ -51,17 +53,20 @@ def render(
         over: Results of the runs' replicas, if they have several.
         slow: The runs with their slow flows explained.
     """
+    groups = over.groups if over else [by_key(run.measured, intervals=True) for run in runs]
     words = terms.words(terms.TERMS, deadlines=any(run.has_deadlines for run in runs))
     varied = differences.differences([run.summary["scenario"] for run in runs])
     return frame.render(
         "run/page.html.jinja",
-        sections=sections(runs, over.curves, over.summary) if over else sections(runs, slow=slow),
+        sections=sections(runs, over.curves if over else None, tables.grouped(groups), slow),
         scripts=("tips.js", "sort.js", "charts/charts.js", "charts/heat.js", "charts/timeline.js"),
         styles=("page.css", "parts.css", "print.css"),
         title=title or _title(runs),
         notices=by_gravity([*more, *_notices(runs)]),
         places=places,
         replicas=over.replicas if over else 1,
+        # Of other flows, as at another load, one run is not better than another.
+        result=outcome.of_runs([run.label for run in runs], groups) if _same_flows(runs) else "",
         story=story.of_runs(runs),
         columns=len(runs),
         runs=runs,
@@ -77,6 +82,11 @@ def render(
         dashes=[charts.dash(i, len(runs)) for i in range(len(runs))],
         colours=charts.COLOURS,
     )
+
+
+def _same_flows(runs: Sequence[Run]) -> bool:
+    """Whether all runs carried the same flows."""
+    return len({run.summary.get("traffic_digest") for run in runs}) == 1
 
 
 def _notices(runs: Sequence[Run]) -> list[notices.Notice]:

@@ -9,7 +9,7 @@ from flowyard.report import charts
 from flowyard.report.charts.slow import colours, shares, waterfall
 from flowyard.report.section import Section
 from flowyard.results import Result, open_run
-from flowyard.text import duration
+from flowyard.text import duration, percent
 from flowyard.why.path import MEANINGS
 from flowyard.why.slow import Slow, difference, slow_flows
 
@@ -124,8 +124,8 @@ def _tables(run: Explained) -> dict[str, Any]:
             }
             for group in slow.groups
         ],
-        "waits": [(name, tier, f"{time / waited:.1%}") for name, tier, time in slow.waits[:LINKS]],
-        "whose": [(name, f"{time / read:.1%}") for name, time in slow.whose.items()],
+        "waits": [(name, tier, percent(time / waited, 1)) for name, tier, time in slow.waits[:LINKS]],
+        "whose": [(name, percent(time / read, 1)) for name, time in slow.whose.items()],
         "read": slow.read,
         "undivided": slow.undivided,
     }

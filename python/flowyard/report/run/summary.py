@@ -1,7 +1,7 @@
 """The summary of a run in the terminal, on half a screen.
 
-run.json has nearly all of it. Tables are read only for what is rare: deadlines, several traffic entries, flows without
-an end, and runs of versions whose run.json lacks completion times.
+run.json has nearly all of it. Tables are read only for what it lacks: the idle end of a whole run, deadlines, several
+traffic entries, flows without an end, and the completion times of runs of older versions.
 """
 
 from collections.abc import Mapping
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from flowyard import text
 from flowyard.report import cut_off, loads
+from flowyard.report import goodput as goodputs
 from flowyard.results import advised, controlled
-from flowyard.run_json import can_pause, has_window
+from flowyard.run_json import can_pause, has_window, not_whole
 from flowyard.terminal import folding
 from flowyard.terminal.console import TextTable, show
 
@@ -24,12 +25,13 @@ MOST_ENTRIES = 8
 # Flows that an interval needs, as analysis.within_run has it, which is imported late.
 FEWEST = 40
 # Below tables with intervals, and below those without any.
-LEGEND = "[low, high]: 95 % interval; - for an end: too few flows, or too short a run"
+LEGEND = "[low, high]: 95 % interval"
+# Behind it, where an interval has one end.
+ONE_END = "; - in place of an end: too few flows to say how far it may lie"
 FEW_FLOWS = f"no 95 % intervals: fewer than {FEWEST} flows are complete"
-NO_INTERVALS = (
-    f"no 95 % intervals: flows start at fewer than {FEWEST} instants, or slow flows follow slow flows for long, as "
-    "while queues grow or after a fault (docs/metrics.md, intervals within a run)"
-)
+FEW_STARTS = f"no 95 % intervals: flows start at fewer than {FEWEST} instants, and share their queues"
+NO_INTERVALS = "no 95 % intervals: slow flows follow slow flows for too long in this window"
+WHERE = " (docs/metrics.md, intervals within a run)"
 # Behind the legend, where completion times of all flows have intervals.
 NO_SLOWDOWN = (
     "; slowdown of all flows has none: slow flows follow slow flows for too long in this window "
@@ -54,7 +56,7 @@ def tell(result: "Result", folder: Path) -> None:
         print(
             f"{entries:,} traffic entries: flowyard show {folder} --csv by_entry has the completion of each"
         )
-    lines = why_unfinished(result)
+    lines = [*not_the_whole(result), *why_unfinished(result)]
     if (reason := why_nothing(result)) and reason not in lines:
         print(f"no completion times: {reason}")
     lines += [f"{part} cut off: {loads.plain(said)}" for part, said in cut_off.sentences(result.summary)]
@@ -69,12 +71,24 @@ def legend(result: "Result") -> str:
     kinds = [
         (interval, name) for interval in (_fct_interval, _slowdown_interval) for name in ("mean", *SHOWN)
     ]
-    known = any(interval(row, name) != UNKNOWN for row in completion(result) for interval, name in kinds)
-    if known:
-        total = completion(result)[-1]
+    found = {interval(row, name) for row in completion(result) for interval, name in kinds} - {UNKNOWN}
+    total = completion(result)[-1]
+    if found:
         correlated = all(_slowdown_interval(total, name) == UNKNOWN for name in ("mean", *SHOWN))
-        return LEGEND + (NO_SLOWDOWN if correlated and total["slowdown_mean"] is not None else "")
-    return FEW_FLOWS if (completion(result)[-1]["completed"] or 0) < FEWEST else NO_INTERVALS
+        one_end = ONE_END if any("[-," in interval or ", -]" in interval for interval in found) else ""
+        return LEGEND + one_end + (NO_SLOWDOWN if correlated and total["slowdown_mean"] is not None else "")
+    return FEW_FLOWS if (total["completed"] or 0) < FEWEST else _no_intervals(result)
+
+
+def _no_intervals(result: "Result") -> str:
+    """Which of the causes has left a run with flows enough without intervals."""
+    from flowyard.run_data import Run
+
+    flows = Run.of(result).measured
+    if flows.filter("completed")["start_ps"].n_unique() < FEWEST:
+        return FEW_STARTS + WHERE
+    cause = ", as after its faults" if result.summary.get("faults") else ", as while queues grow"
+    return f"{NO_INTERVALS}{cause}{WHERE}"
 
 
 def summary_table(result: "Result", title: str) -> TextTable:
@@ -99,7 +113,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
             for name in ("mean", *SHOWN)
         ),
         *loads.lines(result.summary),
-        ("goodput", goodput(result)),
+        *_goodput(result),
         *(_deadlines(result) if total["due"] else ()),
         *_pauses(result),
         # Completion, loads, goodput and pauses are of the window.
@@ -172,7 +186,7 @@ def cells(row: Mapping[str, Any]) -> list[str]:
     """The cells of COMPLETION, from a row of `by_size`."""
     share = row["completed"] / row["flows"] if row["flows"] else 0
     return (
-        [f"{row['flows']:,}", f"{share:.1%}"]
+        [f"{row['flows']:,}", text.percent(share)]
         + [_fct(row, p) for p in SHOWN]
         + [_slowdown(row, p) for p in SHOWN]
     )
@@ -274,6 +288,16 @@ def why_nothing(result: "Result") -> str | None:
     return reasons.no_fct(Run.of(result))
 
 
+def not_the_whole(result: "Result") -> list[str]:
+    """In a run that did not come to its own end: that the tables are not of all flows."""
+    if result.status == "complete":
+        return []
+    total = completion(result)[-1]
+    missing = total["flows"] - total["completed"]
+    of_flows = f": {missing:,} of {total['flows']:,} flows are missing from every mean and percentile above"
+    return [not_whole(result.status) + (of_flows if missing else "")]
+
+
 def why_unfinished(result: "Result") -> list[str]:
     """Why flows did not complete, in lines: what those of a stalled run wait for, what was lost and is not repeated."""
     total = completion(result)[-1]
@@ -292,6 +316,15 @@ def goodput(result: "Result") -> str:
     rate = text.rate(_goodput_bps(result))
     # A table of ASCII alone needs no rich.
     return rate.replace("\u00a0", " ")
+
+
+def _goodput(result: "Result") -> list[tuple[str, str]]:
+    """Goodput with its span, and which flows were complete long before the end of that."""
+    lines = [("goodput", loads.plain(f"{goodput(result)}, {goodputs.over(result.summary)}"))]
+    if has_window(result.summary) or not result.summary["end_ps"]:
+        return lines
+    late = goodputs.late_end(result.flows.to_polars(), result.summary["end_ps"])
+    return [*lines, *([("", loads.plain(f"{late[0]} complete at {text.duration(late[1])}"))] if late else [])]
 
 
 def _goodput_bps(result: "Result") -> float:

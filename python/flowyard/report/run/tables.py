@@ -23,6 +23,7 @@ from flowyard.analysis import (
 from flowyard.analysis.completion import Key, by_key, names
 from flowyard.analysis.faults import PERIODS
 from flowyard.forks import pl
+from flowyard.report import goodput as goodputs
 from flowyard.report import reasons
 from flowyard.report.charts import Labelled
 from flowyard.run_data import Run
@@ -81,12 +82,13 @@ class Metric:
 
 @dataclass(frozen=True)
 class Card:
-    """The headline numbers of one run."""
+    """The headline numbers of one run; `note` says over which span its goodput is."""
 
     completed: str
     flows: str
     all_completed: bool
     metrics: list[Metric]
+    note: str = ""
 
 
 def cards(runs: Sequence[Run]) -> list[Card]:
@@ -269,6 +271,9 @@ def _card(run: Run) -> Card:
         ("slowdown p99", "slowdown", text.ratio(row["slowdown_p99"])),
         ("goodput", "goodput", text.rate(run.goodput_bps)),
     ]
+    note = f"goodput {goodputs.over(run.summary)}"
+    if not run.has_window and (late := goodputs.late_end(run.flows, run.end_ps)):
+        note += f"; {late[0]} complete at {text.duration(late[1])}"
     loads = run.loads or {}
     if loads.get("carried_load") is not None:
         both = f"{text.ratio(loads['carried_load'])}/{loads['offered_load']:.3g}"
@@ -283,6 +288,7 @@ def _card(run: Run) -> Card:
         flows=f"{row['completed']:,} of {row['flows']:,} flows",
         all_completed=row["completed"] == row["flows"],
         metrics=[Metric(name, term, [Cell(value)]) for name, term, value in pairs],
+        note=note,
     )
 
 

@@ -6,14 +6,14 @@ from typing import Any
 from flowyard.forks import pl
 from flowyard.report import loads
 from flowyard.report.run.notices import Notice
-from flowyard.run_json import unstable_of
+from flowyard.run_json import not_whole, unstable_of
 from flowyard.sweeps import carrying
 from flowyard.sweeps.tables import Sweep
 from flowyard.sweeps.task import label_of
 
 # Points that charts draw.
 MOST_POINTS = 5000
-# Runs that a notice names.
+# Runs and points that a notice names.
 MOST_NAMED = 3
 # With fewer flows than this, a run's p99 is next to its maximum.
 FEW_FLOWS = 100
@@ -77,16 +77,20 @@ def _unsteady(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> Iter
 
 
 def _short(sweep: Sweep, means: pl.DataFrame) -> Iterator[Notice]:
-    """Points whose mean load over the replicas is not carried, with the loads of the first."""
+    """Points whose mean load over the replicas is not carried, each with its loads as far as there is room."""
     short = means.filter(~pl.col("carries"))
     if short.is_empty():
         return
-    first = short.row(0, named=True)
-    place = label_of({name: first[name] for name in sweep.axes}, 0, 1) if sweep.axes else "all runs"
+    said = [
+        f"{label_of({name: row[name] for name in sweep.axes}, 0, 1) if sweep.axes else 'all runs'}: "
+        f"{loads.reason(carrying.reason(row))}"
+        for row in short.head(MOST_NAMED).iter_rows(named=True)
+    ]
+    said += [f"and {short.height - MOST_NAMED:,} more"] if short.height > MOST_NAMED else []
     body = (
         f"{short.height:,} of {means.height:,} points; they are hollow in charts and marked {loads.MARK} in tables. "
-        f"{place}: {loads.reason(carrying.reason(first))}. What waits there "
-        "grows while flows arrive, and completion times depend on the length of the window."
+        f"{'; '.join(said)}. What waits there grows while flows arrive, and completion times depend on the length of "
+        "the window."
     )
     yield Notice("warning", "Load not carried", body)
 
@@ -122,7 +126,7 @@ def _endings(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> Itera
                 f"{_named(sweep, ended)}."
             )
             level = "error" if status == "stalled" else "warning"
-            yield Notice(level, f"{status.capitalize()}: not the whole story", body)
+            yield Notice(level, not_whole(status), body)
     partial = metrics.filter(pl.col("completed_fraction") < 1)["run"]
     counters = [summaries[run]["counters"] for run in partial]
     # A sender that gives up is a result; a flow that is open is an experiment cut short.

@@ -121,7 +121,7 @@ def render(sweep: Sweep) -> str:
     groups = _groups(sweep, points)
     over = page.Replicated(
         curves=[Curve(point.label, _flows(sweep, point)) for point in points],
-        summary=tables.grouped(groups),
+        groups=groups,
         cards=[_card(rows[None, ALL], run) for rows, run in zip(groups, runs, strict=True)],
         replicas=replicas,
     )

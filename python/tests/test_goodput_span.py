@@ -1,0 +1,85 @@
+"""The span of goodput in the summary and on the card of a run: a whole run includes its idle end."""
+
+import re
+
+import polars as pl
+import pytest
+from test_report import visible
+
+import flowyard as fy
+from flowyard import report
+from flowyard.report import goodput, loads
+from flowyard.report.run.summary import summary_table
+
+# The receiver of a lone segment waits for another one before it acknowledges: 40 ms after the last byte.
+IDLE_END = {
+    "topology": {
+        "dumbbell": {"hosts": 2, "rate": "10Gbps", "delay": "10us", "bottleneck": {"rate": "1Gbps"}}
+    },
+    "transport": {"tcp": {"preset": "linux"}},
+    "traffic": [
+        {"name": "t", "arrivals": "at-once", "matrix": {"pairs": [[0, 2], [1, 3]]}, "sizes": {"fixed": "4MB"}}
+    ],
+}
+WINDOW = {
+    "topology": {"single-switch": {"hosts": 4}},
+    "transport": "ndp",
+    "traffic": [
+        {
+            "name": "t",
+            "arrivals": {"poisson": {"load": 0.3}},
+            "matrix": "uniform",
+            "sizes": {"fixed": "20KB"},
+            "flows": 400,
+        }
+    ],
+    "run": {"measure": {"from": "100us", "until": "200us"}},
+}
+
+
+def flows(ends):
+    return pl.DataFrame({"start_ps": [0] * len(ends), "fct_ps": ends}, schema_overrides={"fct_ps": pl.UInt64})
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ([90, 91], ("all flows", 91)),
+        ([90, 100], None),
+        # One of 200 flows is no percent; the two last ones are.
+        ([50] * 198 + [990, 1000], ("99% of flows", 50)),
+        ([50] * 190 + [980] * 10, ("all flows", 980)),
+        ([50] * 190 + [1000] * 10, None),
+        # A flow without an end: the run was not idle after the others.
+        ([50, None], None),
+        ([50] * 199 + [None], ("99% of flows", 50)),
+    ],
+)
+def test_a_late_end_is_told_where_the_last_flows_take_much_of_the_run(ends, expected):
+    end = 1000 if len(ends) > 2 else 100
+    assert goodput.late_end(flows(ends), end) == expected
+
+
+def test_goodput_of_a_whole_run_has_its_end_and_when_the_flows_were_complete(tmp_path):
+    result = fy.run(IDLE_END)
+    rows = summary_table(result, "run").rows
+    place = next(i for i, row in enumerate(rows) if row[0] == "goodput")
+    assert rows[place][1].endswith(f", to the end at {result.summary['end_ps'] / 1e9:.0f} ms")
+    assert rows[place + 1][0] == ""
+    assert rows[place + 1][1].startswith("all flows complete at ")
+    page = tmp_path / "report.html"
+    report.write([result.save(tmp_path / "run")], page)
+    words = " ".join(visible(page.read_text()).split())
+    assert re.search(r"goodput to the end at [\d.]+ ms; all flows complete at [\d.]+ ms", words)
+
+
+def test_goodput_of_a_window_has_its_ends():
+    rows = dict(summary_table(fy.run(WINDOW), "run").rows)
+    assert rows["goodput"].endswith(", from 100 us to 200 us")
+
+
+def test_the_ends_of_a_short_window_late_in_a_run_differ():
+    late = {"from_ps": 2 * 10**12, "until_ps": 2 * 10**12 + 98 * 10**6, "carried_load": None}
+    summary = {"measured": {**late, "hosts_payload": 0.5, "hosts_wire": 0.6}, "end_ps": 2_000_100_000_000}
+    assert dict(loads.lines(summary))["measured"] == "from 2.0000 s to 2.0001 s"
+    assert goodput.over(summary) == "from 2.0000\u00a0s to 2.0001\u00a0s"
