@@ -114,6 +114,26 @@ class Table(Displayed):
         write_parquet(native, file, compression="zstd(3)", key_value_metadata=native.metadata)
         path.write_bytes(file.getbuffer())
 
+    def values(self, *names: str) -> list[list[Any]]:
+        """The values of some columns, None for nulls; in a tenth of the time that importing polars takes.
+
+        Raises:
+            UserError: The file cannot be read.
+        """
+        from arro3.core import Table as Arrow
+        from arro3.io import read_parquet
+
+        if self._native is not None:
+            table = Arrow.from_arrow(self._native)
+        else:
+            assert self._file is not None
+            try:
+                table = read_parquet(self._file).read_all()
+            except Exception:
+                # polars has words for it.
+                return [self.to_polars()[name].to_list() for name in names]
+        return [list(table[name].to_pylist()) for name in names]
+
     def to_polars(self) -> "pl.DataFrame":
         """As a polars table."""
         from flowyard.forks import pl

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import flowyard as fy
-from flowyard import cli, text
+from flowyard import cli, member_names, results, text
 from flowyard.analysis import by_size
 from flowyard.commands import options
 from flowyard.errors import UserError
@@ -25,7 +25,6 @@ from flowyard.report.run import fairness
 from flowyard.report.run.labelled import FLOW_COLUMNS
 from flowyard.report.sweep import page, side_by_side
 from flowyard.run_data import Run
-from flowyard.sweeps import members
 from flowyard.sweeps.comparison import comparison
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.plan import free_name
@@ -246,7 +245,7 @@ class TestTransports:
         }
 
     def test_namesakes_among_the_controls_of_transports_are_told_apart(self):
-        controls = members._controls()
+        controls = member_names.controls(results.schema()["$defs"])
         both = {(tag, name) for tag in controls for name in controls[tag]}
         assert {(tag, name) for tag, name in both if tag != "tcp" and name in controls["tcp"]} == NAMESAKES
         own = {key: value for key, value in SCENARIO.items() if key != "transport"}
@@ -495,10 +494,11 @@ class TestCommand:
         assert cli.main(words) == 0
         assert "95% intervals are of the run" in capsys.readouterr().out
         # Of few flows there are none; means over replicas have theirs beside them.
-        for name, more in {
+        cases: dict[str, dict[str, Any]] = {
             "few": {"set": {"traffic.few.flows": 30}},
             "mean": {"replicas": 2, "set": many},
-        }.items():
+        }
+        for name, more in cases.items():
             table = side_by_side.side_by_side_table(fy.compare("few.json", ["ndp", "tcp"], name, **more))
             assert side_by_side.INTERVAL not in [row[0] for row in table.rows]
 

@@ -8,11 +8,10 @@ import pytest
 import flowyard as fy
 from flowyard import results, text
 from flowyard.analysis import quantities
-from flowyard.member_names import members
+from flowyard.member_names import controls, members
 from flowyard.prototypes import CongestionControl
 from flowyard.report.run import fairness
 from flowyard.run_data import Run
-from flowyard.sweeps.members import _controls
 
 # Of a cable; a packet crosses two.
 DELAY = 10_000_000
@@ -28,7 +27,7 @@ def _transports() -> dict[str, Any]:
     """Every transport with every control, by a name; without members in Python, which are what their class is."""
     defined = results.schema()["$defs"]
     found: dict[str, Any] = {name: name for name in members(defined["Transport"])}
-    for tag, names in _controls().items():
+    for tag, names in controls(results.schema()["$defs"]).items():
         found |= {f"{tag} {name}": {tag: {"congestion": name}} for name in names}
     found |= {f"uet {name}": {"uet": {"control": name}} for name in members(defined["UetControl"])}
     return {name: NEEDS.get(name, each) for name, each in found.items() if not name.endswith("python")}
@@ -64,7 +63,7 @@ def ideal(run: Run) -> float:
 
 def waited(run: Run) -> float:
     """By how many round trips the only flow took longer than its ideal."""
-    return (run.flows["fct_ps"].item() - ideal(run)) / (4 * DELAY)
+    return float(run.flows["fct_ps"].item() - ideal(run)) / (4 * DELAY)
 
 
 @pytest.mark.parametrize("name", TRANSPORTS)
@@ -169,7 +168,9 @@ def test_a_control_in_python_may_ask_for_each(each, words):
     assert replies(run) == pytest.approx(1000 if each else 500, abs=5)
 
 
-@pytest.mark.parametrize("name", [f"roce {control}" for control in _controls()["roce"]])
+@pytest.mark.parametrize(
+    "name", [f"roce {control}" for control in controls(results.schema()["$defs"])["roce"]]
+)
 def test_a_least_rate_that_follows_from_the_port_is_said_as_one(name):
     run = of_member(name, "8KB")
     # DCQCN's are numbers.

@@ -95,7 +95,7 @@ def test_a_damaged_run_is_one_that_is_missing(small, tmp_path):
 
 def test_points_whose_work_is_a_lower_bound_are_named(small, tmp_path):
     small.write_text(
-        "transport = 'tcp'\ntopology.single-switch.hosts = 8001\n[[traffic]]\.name = 'incast'\n"
+        "transport = 'tcp'\ntopology.single-switch.hosts = 8001\n[[traffic]]\nname = 'incast'\n"
         "arrivals = 'at-once'\nmatrix.incast.senders = 2\nsizes.fixed = '10KB'\n"
     )
     senders = Axis("senders", {"traffic.incast.matrix.incast.senders": [2, 8000]})
@@ -215,7 +215,7 @@ def test_a_time_that_is_not_known_has_its_reason():
 @pytest.mark.parametrize(("senders", "is_least"), [(8000, True), (2, False)])
 def test_an_incast_that_overruns_its_port_takes_at_least_what_is_foreseen(small, capsys, senders, is_least):
     small.write_text(
-        f"transport = 'tcp'\ntopology.single-switch.hosts = {senders + 1}\n[[traffic]]\.name = 'incast'\n"
+        f"transport = 'tcp'\ntopology.single-switch.hosts = {senders + 1}\n[[traffic]]\nname = 'incast'\n"
         f"arrivals = 'at-once'\nmatrix.incast.senders = {senders}\nsizes.fixed = '10KB'\n"
     )
     assert Checked(small).outlook().is_least is is_least

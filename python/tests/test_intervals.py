@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -321,7 +321,7 @@ def test_an_interval_with_one_end_is_explained_where_there_is_one(low, high, sai
     row = {"completed": 100, "slowdown_mean": 1.5}
     for name in names:
         row |= {name.format("low"): low, name.format("high"): high}
-    words = legend(SimpleNamespace(summary={"completion": [row]}))
+    words = legend(cast("fy.Result", SimpleNamespace(summary={"completion": [row]})))
     assert words.startswith("[low, high]: 95 % interval")
     assert (summary.ONE_END in words) == said
 

@@ -1,10 +1,12 @@
 """ALL-3, ALL-4, ALL-6, ALL-7: incast, ECMP under rates and under windows, which balancer, all transports."""
 
+import numpy as np
 import polars as pl
 import pytest
 from conftest import drawn_from_csv
 
 import flowyard as fy
+from flowyard.papers import style
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard_papers.across import _short_long, by_flow, incast, one_picture, which_balancer
@@ -172,9 +174,9 @@ class TestOnePicture:
 def test_what_did_not_end_is_not_shown():
     """Neither as the tail of those that ended, nor as a dot of the replicas that are left."""
     rows = pl.DataFrame({"by": ["a", "a", "b"], "value": [2.0, None, 3.0]})
-    picture = which_balancer.style.panels()[0]
+    picture = style.panels()[0]
     (axes,) = picture.axes
     look = {"color": "black", "marker": "o", "shift": 0.0}
     _short_long.dots(axes, rows, "by", ["a", "b"], "value", look)
     (line,) = axes.lines
-    assert line.get_xydata().tolist() == [[3.0, 1.0]]
+    assert np.asarray(line.get_xydata()).tolist() == [[3.0, 1.0]]

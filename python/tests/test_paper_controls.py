@@ -5,7 +5,7 @@ import pytest
 from conftest import through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import _tails, abm, fpq, ictcp, powertcp, timely
+from flowyard_papers.literature import _powertcp, _tails, abm, fpq, ictcp, powertcp, timely
 
 MODULES = (powertcp, timely, abm, ictcp, fpq)
 
@@ -31,7 +31,7 @@ def shares(off=0.0, steps=powertcp.JOINING):
     """Even shares under each law, but that the first flow of the last step is off by so much."""
     rows = [
         {"law": law, "replica": 0, "step": n, "flow": flow, "share": (1 + off * (n == 4 and not flow)) / n}
-        for law in powertcp.LAWS
+        for law in _powertcp.LAWS
         for n in range(1, steps + 1)
         for flow in range(n)
     ]
@@ -46,46 +46,46 @@ def test_shares_of_flows_that_join():
 
 
 def late(more, used=0.995):
-    queue = powertcp.expected_queue(powertcp.SIMULATOR, 11) + more
-    return {"late": pl.DataFrame({"law": [powertcp.SIMULATOR], "queue_bytes": [queue], "used": [used]})}
+    queue = _powertcp.expected_queue(_powertcp.SIMULATOR, 11) + more
+    return {"late": pl.DataFrame({"law": [_powertcp.SIMULATOR], "queue_bytes": [queue], "used": [used]})}
 
 
 def test_queue_of_an_incast_under_powertcp():
-    assert powertcp.expected_queue(powertcp.SIMULATOR, 11) == pytest.approx(1550, abs=1)
+    assert _powertcp.expected_queue(_powertcp.SIMULATOR, 11) == pytest.approx(1550, abs=1)
     assert verdict(powertcp, "b", late(0)) == PASS
-    assert verdict(powertcp, "b", late(2 * powertcp.WIRE)) == PASS
-    assert verdict(powertcp, "b", late(2 * powertcp.WIRE + 1)) == FAIL
+    assert verdict(powertcp, "b", late(2 * _powertcp.WIRE)) == PASS
+    assert verdict(powertcp, "b", late(2 * _powertcp.WIRE + 1)) == FAIL
     assert verdict(powertcp, "b", late(-1)) == FAIL
     assert verdict(powertcp, "b", late(0, used=0.98)) == FAIL
     assert verdict(powertcp, "b", {"late": late(0)["late"].clear()}) == NOT_REACHED
 
 
-def standing(factor=1.0, more=0.0, numbers=powertcp.FLOWS):
+def standing(factor=1.0, more=0.0, numbers=_powertcp.FLOWS):
     rows = [
         {
             "law": law,
             "senders": n,
             "replica": 0,
-            "queue_bytes": powertcp.expected_queue(law, n) * factor + more,
+            "queue_bytes": _powertcp.expected_queue(law, n) * factor + more,
         }
-        for law in powertcp.LAWS
+        for law in _powertcp.LAWS
         for n in numbers[law]
     ]
     return {"standing": pl.DataFrame(rows)}
 
 
 def test_standing_queues_under_powertcp():
-    assert powertcp.expected_queue(powertcp.SIMULATOR, 97) == pytest.approx(115_000, rel=0.01)
+    assert _powertcp.expected_queue(_powertcp.SIMULATOR, 97) == pytest.approx(115_000, rel=0.01)
     for letter in "ce":
         assert verdict(powertcp, letter, standing()) == PASS
     # In bytes of payload the queue is shorter by the headers.
     assert [verdict(powertcp, "d", standing(), reading) for reading in (0, 1)] == [PASS, PASS]
     assert [verdict(powertcp, "d", standing(1.13), reading) for reading in (0, 1)] == [PASS, FAIL]
     assert verdict(powertcp, "c", standing(1.3)) == FAIL
-    assert verdict(powertcp, "c", standing(more=1.6 * powertcp.WIRE)) == FAIL
+    assert verdict(powertcp, "c", standing(more=1.6 * _powertcp.WIRE)) == FAIL
     assert verdict(powertcp, "d", standing(0.9)) == FAIL
     assert verdict(powertcp, "e", standing(1.3)) == FAIL
-    few = dict.fromkeys(powertcp.LAWS, (2, 5))
+    few = dict.fromkeys(_powertcp.LAWS, (2, 5))
     assert {verdict(powertcp, letter, standing(numbers=few)) for letter in "cde"} == {NOT_REACHED}
 
 
@@ -143,7 +143,7 @@ def full(buffer, off, update=abm.UPDATES_US[0], numbers=abm.QUEUES):
 
 
 @pytest.mark.parametrize(
-    ("letter", "buffer", "packets"), [("a", abm.DT, 1), ("b", abm.ABM, 2), ("c", abm.TWO, 2)]
+    ("letter", "buffer", "packets"), [("a", _tails.DT, 1), ("b", _tails.ABM, 2), ("c", abm.TWO, 2)]
 )
 def test_full_queues(letter, buffer, packets):
     bound = 1500 * packets
@@ -155,8 +155,11 @@ def test_full_queues(letter, buffer, packets):
 
 
 def test_closed_forms_of_full_queues():
-    assert [round(abm.expected(abm.DT, n)) for n in (1, 4, 8)] == [1_310_720, 655_360, 393_216]
-    assert [round(4 * abm.expected(abm.ABM, 4)), round(4 * abm.expected(abm.TWO, 4))] == [1_310_720, 983_040]
+    assert [round(abm.expected(_tails.DT, n)) for n in (1, 4, 8)] == [1_310_720, 655_360, 393_216]
+    assert [round(4 * abm.expected(_tails.ABM, 4)), round(4 * abm.expected(abm.TWO, 4))] == [
+        1_310_720,
+        983_040,
+    ]
 
 
 def bursts(worst=1.0, transports=tuple(_tails.TRANSPORTS)):
@@ -166,9 +169,9 @@ def bursts(worst=1.0, transports=tuple(_tails.TRANSPORTS)):
             "protocol": name,
             "burst": burst,
             "replicas": 5,
-            "short_p99_ms": worst if (buffer, name, burst) == (abm.ABM, "TIMELY", 0.75) else 1.0,
+            "short_p99_ms": worst if (buffer, name, burst) == (_tails.ABM, "TIMELY", 0.75) else 1.0,
         }
-        for buffer in (abm.DT, abm.ABM)
+        for buffer in (_tails.DT, _tails.ABM)
         for name in transports
         for burst in _tails.BURSTS
     ]

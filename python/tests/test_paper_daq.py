@@ -464,6 +464,7 @@ class TestSenders:
     )
     def test_the_picture_does_not_say_nobody_where_a_panel_below_has_somebody(self, others, said, unsaid):
         low = {DAQ: ("<", 1), D3: ("<", 1), RCP: ("<", 1)}
+        assert self.figure.draw
         picture = self.figure.draw(self.tables(**low, **others))
         words = " ".join(one.get_text() for axes in picture.axes for one in axes.texts)
         assert said in words

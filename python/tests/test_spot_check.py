@@ -1,13 +1,11 @@
 """tools/spot_check.py: some runs of a published figure, made again."""
 
+import importlib
+import random
 import shutil
-import sys
 
 import pytest
 from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "tools"))
-import spot_check
 
 # Seventy runs, of which this test makes seven.
 PAPER, FIGURE, RUNS = "LIT", "LIT-DCQCN", 70
@@ -15,7 +13,16 @@ OPTIONS = ["--figure", FIGURE, "--seconds", "0.24", "--workers", "1"]
 
 
 @pytest.fixture
-def published(monkeypatch, tmp_path):
+def spot_check(monkeypatch):
+    """The tool."""
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    # It sets this for its own process; other tests are not to have it.
+    monkeypatch.setenv("POLARS_MAX_THREADS", "1")
+    return importlib.import_module("spot_check")
+
+
+@pytest.fixture
+def published(spot_check, monkeypatch, tmp_path):
     """The figure's published rows, in a place where they may be changed."""
     results = spot_check.publish_results.RESULTS
     shutil.copytree(results / PAPER / FIGURE, tmp_path / PAPER / FIGURE)
@@ -25,7 +32,7 @@ def published(monkeypatch, tmp_path):
     return tmp_path / PAPER / FIGURE / "runs.csv"
 
 
-def test_rows_are_the_same_or_named(published, capsys):
+def test_rows_are_the_same_or_named(spot_check, published, capsys):
     assert spot_check.main(OPTIONS) == 0
     said = capsys.readouterr().out.split()
     assert said[:2] == [FIGURE, "same"]
@@ -41,15 +48,15 @@ def test_rows_are_the_same_or_named(published, capsys):
     assert f"differs  {runs} of {RUNS} runs, {runs} rows not published" in capsys.readouterr().out
 
 
-def test_another_seed_draws_other_runs(published):
+def test_another_seed_draws_other_runs(spot_check, published):
     (one,) = [each for each in spot_check.results_check.published() if each.figure.id == FIGURE]
     drawn = [
-        [task.key for task in spot_check.sample(one, 0.3, spot_check.random.Random(seed))["incast"].tasks()]
+        [task.key for task in spot_check.sample(one, 0.3, random.Random(seed))["incast"].tasks()]
         for seed in (1, 1, 2)
     ]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_a_figure_that_is_not_published_is_named(capsys):
+def test_a_figure_that_is_not_published_is_named(spot_check, capsys):
     assert spot_check.main(["--figure", "NDP-F99"]) == 2
     assert "error: NDP-F99: no published figure" in capsys.readouterr().err

@@ -323,7 +323,8 @@ def _goodput(result: "Result") -> list[tuple[str, str]]:
     lines = [("goodput", loads.plain(f"{goodput(result)}, {goodputs.over(result.summary)}"))]
     if has_window(result.summary) or not result.summary["end_ps"]:
         return lines
-    late = goodputs.late_end(result.flows.to_polars(), result.summary["end_ps"])
+    starts, times = result.flows.values("start_ps", "fct_ps")
+    late = goodputs.late_end(starts, times, result.summary["end_ps"])
     return [*lines, *([("", loads.plain(f"{late[0]} complete at {text.duration(late[1])}"))] if late else [])]
 
 

@@ -272,7 +272,8 @@ def _card(run: Run) -> Card:
         ("goodput", "goodput", text.rate(run.goodput_bps)),
     ]
     note = f"goodput {goodputs.over(run.summary)}"
-    if not run.has_window and (late := goodputs.late_end(run.flows, run.end_ps)):
+    starts, times = (run.flows[name].to_list() for name in ("start_ps", "fct_ps"))
+    if not run.has_window and (late := goodputs.late_end(starts, times, run.end_ps)):
         note += f"; {late[0]} complete at {text.duration(late[1])}"
     loads = run.loads or {}
     if loads.get("carried_load") is not None:
