@@ -128,8 +128,10 @@ def _both(tables: Tables) -> Judgement:
     ratio = by[FLOW]["fct_mean_us"] / by[PACKET]["fct_mean_us"]
     small = by[FLOW]["network_median_us"] / by[FLOW]["fct_median_us"]
     found = [
-        judge.comparable(ratio).because(f"mean FCT by flow over by packet under ASY at load {LOAD}"),
-        judge.at_most(small, 0.1).because("median time in the network over median FCT"),
+        judge.comparable(ratio)
+        .because(f"mean FCT by flow over by packet under ASY at load {LOAD}")
+        .called("mean FCT by flow over by packet"),
+        judge.at_most(small, 0.1).called("median time in the network over median FCT"),
     ]
     others = {
         "NDP-P2": against_tcp.FIGURE.claims["NDP-P2"]({"runs": tables["ndp_runs"]}),

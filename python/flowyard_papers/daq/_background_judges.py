@@ -13,6 +13,8 @@ from flowyard_papers.daq import _readings as readings
 from flowyard_papers.daq._models import DEADLINES, FLOORED
 
 Judge = Callable[[Tables], Judgement]
+# A condition on the runs of a reading, given the name of DAQ with some weights.
+Part = Callable[[pl.DataFrame, str], Judgement]
 # The figures, their tables of runs and horizontal axes.
 INCAST, POISSON, AT_LOAD, ALONE = "incast", "poisson", "at_load", "alone"
 X = {INCAST: "senders", POISSON: "flows_per_s"}
@@ -23,7 +25,7 @@ MEAN_KB = 15
 
 def each(
     table: str,
-    judged: Callable[[pl.DataFrame, str], Judgement],
+    judged: Part,
     *,
     weights: bool = True,
     d3: bool = False,
@@ -49,7 +51,7 @@ def each(
     return judging
 
 
-def each_load(judged: Callable[[pl.DataFrame, str], Judgement]) -> Judge:
+def each_load(judged: Part) -> Judge:
     """A verdict for each reading of figure 8 by the paper's runs, which begin empty; then for each, at the load."""
 
     def judging(tables: Tables) -> Judgement:
@@ -62,9 +64,7 @@ def each_load(judged: Callable[[pl.DataFrame, str], Judgement]) -> Judge:
     return judging
 
 
-def _readings(
-    table: pl.DataFrame, judged: Callable[[pl.DataFrame, str], Judgement], *, weights: bool = True
-) -> dict[str, Judgement]:
+def _readings(table: pl.DataFrame, judged: Part, *, weights: bool = True) -> dict[str, Judgement]:
     """By the weights of DAQ, and by the reading of the deadlines."""
     found = {}
     for daq in rack.WEIGHTS if weights else (rack.DAQ,):
@@ -75,9 +75,7 @@ def _readings(
     return found
 
 
-def bounds(
-    scheme: str | None, value: str, x: str, low: float, high: float, where: pl.Expr
-) -> Callable[[pl.DataFrame, str], Judgement]:
+def bounds(scheme: str | None, value: str, x: str, low: float, high: float, where: pl.Expr) -> Part:
     """A scheme's means at some points are within bounds; without a scheme those of DAQ."""
 
     def judged(runs: pl.DataFrame, daq: str) -> Judgement:
@@ -116,16 +114,16 @@ def _shared(runs: pl.DataFrame, senders: int) -> float:
     return models.share("processor sharing", senders, MEAN_KB, runs["reading"][0])
 
 
-def all_of(
-    *parts: Callable[[pl.DataFrame, str], Judgement],
-) -> Callable[[pl.DataFrame, str], Judgement]:
-    """Several conditions."""
-    return lambda runs, daq: judge.together(part(runs, daq) for part in parts)
+def all_of(parts: Mapping[str | None, Part]) -> Part:
+    """Conditions on shares of flows in time, each called by its scheme; None is DAQ."""
+    return lambda runs, daq: judge.together(
+        part(runs, daq).measured_in("%").called(scheme or daq) for scheme, part in parts.items()
+    )
 
 
 def ahead(
     pairs: Sequence[tuple[str | None, str]], value: str, x: str, where: pl.Expr, *, points: bool
-) -> Callable[[pl.DataFrame, str], Judgement]:
+) -> Part:
     """The first scheme of each pair, None for DAQ, is no worse than the other."""
 
     def judged(runs: pl.DataFrame, daq: str) -> Judgement:
@@ -202,7 +200,7 @@ def with_and_without(senders: int) -> Judge:
         )
         if daq == rack.DAQ:
             kept = _starved(kept, int(largest), alone[rack.DAQ][largest])
-        found = [kept]
+        found = [kept.called(f"change by long flows, largest for {daq} with {largest} senders")]
         for name in (rack.D3, rack.RCP):
             with_long, without = beside[name][senders], alone[name][senders]
             said = (

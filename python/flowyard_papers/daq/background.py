@@ -169,8 +169,10 @@ _ROOM, _SERVED = pl.col("flows_per_s") <= 5000, pl.col("flows_per_s") <= 7000
 
 
 def _both(low: float, high: float, where: pl.Expr) -> judges.Judge:
-    parts = [judges.bounds(name, IN_TIME, X[INCAST], low, high, where) for name in (rack.D3, rack.RCP)]
-    return judges.each(INCAST, judges.all_of(*parts), weights=False, d3=True)
+    parts: dict[str | None, judges.Part] = {
+        name: judges.bounds(name, IN_TIME, X[INCAST], low, high, where) for name in (rack.D3, rack.RCP)
+    }
+    return judges.each(INCAST, judges.all_of(parts), weights=False, d3=True)
 
 
 _CLAIMS: dict[str, judges.Judge] = {
@@ -188,18 +190,20 @@ _CLAIMS: dict[str, judges.Judge] = {
     "DAQ-F8a.a": judges.each(
         POISSON,
         judges.all_of(
-            *(
-                judges.bounds(name, IN_TIME, X[POISSON], 97.5, 100, _SERVED)
+            {
+                name: judges.bounds(name, IN_TIME, X[POISSON], 97.5, 100, _SERVED)
                 for name in (None, rack.D3, rack.RCP)
-            )
+            }
         ),
         d3=True,
     ),
     "DAQ-F8a.b": judges.each(
         POISSON,
         judges.all_of(
-            judges.bounds(rack.RCP, IN_TIME, X[POISSON], 30, 50, MOST),
-            judges.bounds(rack.D3, IN_TIME, X[POISSON], 20, 40, MOST),
+            {
+                rack.RCP: judges.bounds(rack.RCP, IN_TIME, X[POISSON], 30, 50, MOST),
+                rack.D3: judges.bounds(rack.D3, IN_TIME, X[POISSON], 20, 40, MOST),
+            }
         ),
         weights=False,
         d3=True,

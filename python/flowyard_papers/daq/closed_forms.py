@@ -82,8 +82,13 @@ def tables() -> Tables:
 
 def _peak_is_the_ceiling(tables: Tables) -> Judgement:
     (row,) = tables["ceilings"].filter(mean_kb=30).iter_rows(named=True)
-    said = judge.within(row["of_the_mean_size"], 0.966, absolute=5e-4)
-    return judge.together([said, judge.within(row["of_the_mean_size"], PEAK, absolute=0.01)])
+    most = row["of_the_mean_size"]
+    return judge.together(
+        [
+            judge.within(most, 0.966, absolute=5e-4).called("most that an idle link saves"),
+            judge.within(most, PEAK, absolute=0.01).called("the same beside the peak of figure 3"),
+        ]
+    )
 
 
 def _below_the_mean(tables: Tables) -> Judgement:
@@ -98,9 +103,11 @@ def _burst(tables: Tables) -> Judgement:
     # As the claim has them: 1/101 of the link is 9.9 Mbps, and 101 times 4.8 ms 484.8 ms, in two digits 480.
     return judge.together(
         [
-            judge.exactly(round(row["share_mbps"], 1), 9.9),
-            judge.exactly(float(f"{row['burst_ms']:.2g}"), 480),
-            judge.exactly(round(row["line_rate_ms"], 1), 4.8),
+            judge.exactly(round(row["share_mbps"], 1), 9.9).measured_in("Mbps").called("share of the burst"),
+            judge.exactly(float(f"{row['burst_ms']:.2g}"), 480).measured_in("ms").called("time of the burst"),
+            judge.exactly(round(row["line_rate_ms"], 1), 4.8)
+            .measured_in("ms")
+            .called("its time at line rate"),
         ]
     )
 

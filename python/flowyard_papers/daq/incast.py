@@ -95,6 +95,8 @@ def _ends(scheme: str, rule: str) -> Callable[[pl.DataFrame], Judgement]:
                 said,
                 absolute=SLACK_PP,
             )
+            .measured_in("%")
+            .called(f"{mean} KB")
             for mean, said in ENDS[scheme].items()
         )
         reading = runs["reading"][0]

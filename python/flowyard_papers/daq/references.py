@@ -63,7 +63,8 @@ def _as_inferred(tables: Tables) -> Judgement:
     found = []
     for rule, expected in EXPECTED.items():
         mean = own.filter(rule=rule)["supported"].mean()
-        found.append(judge.within(mean if isinstance(mean, float) else None, expected, relative=0.15))
+        most = judge.within(mean if isinstance(mean, float) else None, expected, relative=0.15)
+        found.append(most.called(f"senders with {rule}"))
     return judge.together(found)
 
 

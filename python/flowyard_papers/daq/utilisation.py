@@ -139,7 +139,8 @@ def _logistic(tables: Tables) -> Judgement:
     found = []
     for at, expected in POINTS.items():
         used = _over(windows, rack.RCP, at - 100, at + 100)
-        found.append(judge.within(None if used is None else used / 100, expected, absolute=0.05))
+        share = judge.within(None if used is None else used / 100, expected, absolute=0.05)
+        found.append(share.called(f"at {at} ms"))
     return judge.together(found)
 
 

@@ -100,7 +100,10 @@ def fewest_switches(tables: Tables) -> Judgement:
 def first_groups(tables: Tables) -> Judgement:
     row = tables["pairings"].filter(rate_of_path_1=3.0)
     return judge.together(
-        [judge.exactly(row["groups"].item(), "[1,4] [2,3]"), judge.exactly(row["share_of_first"].item(), 0.5)]
+        [
+            judge.exactly(row["groups"].item(), "[1,4] [2,3]").called("groups"),
+            judge.exactly(row["share_of_first"].item(), 0.5).called("share of the first group"),
+        ]
     )
 
 

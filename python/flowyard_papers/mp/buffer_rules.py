@@ -110,8 +110,9 @@ def _more_loss_in(runs: pl.DataFrame) -> Judgement:
     low, high = CITED
     within = [flows for flows, percent in means.iter_rows() if low <= percent <= high]
     said = ", ".join(f"{percent:.1f} % ({flows})" for flows, percent in means.iter_rows())
+    at = " and ".join(map(str, within)) or "no number of"
     cited = judge.judged(
-        bool(within), f"{low} to {high} % with {within} flows", "with one number of flows or more"
+        bool(within), f"{low} to {high} % with {at} flows", "with one number of flows or more"
     )
     more = judge.not_less(wide, STANFORD, BDP, x="flows", points=True)
     return judge.together([more, cited.because(f"loss under the {STANFORD}, by flows: {said}")])

@@ -159,7 +159,7 @@ def _alike(tables: Tables) -> Judgement:
         return judge.not_reached(f"no runs of {missing[0]}")
     ratios = {case: means[case, VALIANT] / means[case, ECMP] for case in cases}
     said = ", ".join(f"{ratio:.3f} ({case})" for case, ratio in ratios.items())
-    found = judge.together([judge.comparable(ratio, 0.9, 1.1) for ratio in ratios.values()])
+    found = judge.together(judge.comparable(ratio, 0.9, 1.1).called(case) for case, ratio in ratios.items())
     return found.noted(f"completion time of Valiant over ECMP: {said}")
 
 

@@ -170,7 +170,9 @@ def _layout(tables: Tables) -> Judgement:
         f"{len(fit)} of {len(even)} layouts with equal loads",
         f"all {len(even)}",
     )
-    return judge.together([found, judge.exactly(int(even["ours"].sum()), 1)])
+    return judge.together(
+        [found, judge.exactly(int(even["ours"].sum()), 1).called("layouts of the scheme among them")]
+    )
 
 
 def _two_paths(tables: Tables) -> Judgement:

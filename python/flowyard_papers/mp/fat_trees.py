@@ -139,7 +139,7 @@ def _formulas(tables: Tables) -> Judgement:
                 **dict.fromkeys(("ports_fewest", "ports_most"), m),
             }
             rows += [(f"{name} of FT({m},{n})", row.get(name), value) for name, value in expected.items()]
-    largest = judge.exactly(_row(tables["sizes"], m=32, n=3).get("nodes"), 8192)
+    largest = judge.exactly(_row(tables["sizes"], m=32, n=3).get("nodes"), 8192).called("nodes of FT(32,3)")
     return judge.together([judge.all_exactly(rows, "counts"), largest])
 
 

@@ -40,11 +40,19 @@ def _of(table: pl.DataFrame, algorithm: str, column: str, **where: Any) -> dict[
 def _disorder(tables: Tables) -> Judgement:
     ours, theirs = (_of(tables["errors"], name, "context_switches") for name in ("FB2", "Divide2"))
     wrong = [error for error in ERRORS if ours.get(error) != 0 or (theirs.get(error, 0) > 0) != (error != 0)]
-    return judge.judged(not wrong, f"not so at {wrong} %", "not so at [] %")
+    kept = f"no switch under FB2, some under Divide2 where estimates err: {len(ERRORS) - len(wrong)} of {len(ERRORS)}"
+    found = judge.judged(not wrong, kept, f"all {len(ERRORS)}")
+    return found.because(f"not so at {', '.join(map(str, wrong))} %")
 
 
 def _grows(values: Sequence[int]) -> bool:
     return all(a <= b for a, b in pairwise(values))
+
+
+def _by_size_said(values: Sequence[int]) -> str:
+    """Values by size: their range, and how often a larger size has fewer."""
+    falls = sum(b < a for a, b in pairwise(values))
+    return f"{min(values)} to {max(values)} switches, fewer at {falls} of {len(values) - 1} steps of the size"
 
 
 def _by_error(table: pl.DataFrame, name: str) -> Judgement:
@@ -55,7 +63,8 @@ def _by_error(table: pl.DataFrame, name: str) -> Judgement:
         [of[error] for error in reversed(ERRORS) if error <= 0],
     )
     falls = [f"from {a} to {b}" for side in (up, down) for a, b in pairwise(side) if b < a]
-    said = f"{down} down to -90 %, {up} up to +100 %"
+    steps = len(up) + len(down) - 2
+    said = f"switches: {up[0]} at 0 %, {down[-1]} at -90 %, {up[-1]} at +100 %, fewer at {len(falls)} of {steps} steps"
     found = judge.judged(not falls, said, "never falls to either side")
     return found.because(f"it falls {', '.join(falls)} where splits come out even")
 
@@ -74,7 +83,10 @@ def _roundings(name: str) -> dict[str, str]:
 def _disorder_of(tables: Tables, name: str) -> Judgement:
     of = _of(tables["errors"], name, "context_switches")
     allowed = {0: (0, 0), 25: (5, 5), 50: (6, 6), -50: (8, 9), -90: (13, 15)}
-    values = [judge.between(of.get(error), *bounds) for error, bounds in allowed.items()]
+    values = [
+        judge.between(of.get(error), *bounds).called(f"switches at {error} %")
+        for error, bounds in allowed.items()
+    ]
     return judge.together([_by_error(tables["errors"], name), *values])
 
 
@@ -88,14 +100,17 @@ def _finish(tables: Tables) -> Judgement:
         if not -1e-6 <= late <= 1 / min(rate, float(RATE)) + 1e-6:
             wrong.append(f"{error} %: {late:g} s late")
     exactly = judge.judged(
-        not wrong, f"{len(ERRORS) - len(wrong)} of {len(ERRORS)} within a segment", f"all {len(ERRORS)}"
+        not wrong, f"FB2: {len(ERRORS) - len(wrong)} of {len(ERRORS)} within a segment", f"all {len(ERRORS)}"
     )
     readings = {}
     for reading, name in (("Divide2 goes on", "Divide2"), ("Divide2 once", "Divide2, once")):
         theirs = _of(tables["errors"], name, "finish_s")
         sooner = [error for error in ERRORS if theirs[error] < ours[error] - 1e-6]
-        never = judge.judged(not sooner, f"sooner than FB2 at {sooner} %", "at [] %")
-        half = judge.within(ours[-50], 13_333, absolute=1)
+        said = f"Divide2 sooner than FB2 at {len(sooner)} of {len(ERRORS)} errors"
+        never = judge.judged(not sooner, said, "at none").because(
+            f"it is sooner at {', '.join(map(str, sooner))} %"
+        )
+        half = judge.within(ours[-50], 13_333, absolute=1).measured_in("s").called("FB2 at -50 %")
         readings[reading] = judge.together([exactly.because("; ".join(wrong[: judge.SHOWN])), half, never])
     return judge.by_reading(readings)
 
@@ -113,8 +128,8 @@ def _once(tables: Tables) -> Judgement:
     return judge.together(
         [
             judge.all_exactly(rows, "finish times"),
-            judge.within(once[-50], 20_000, relative=1e-9),
-            judge.within(once[-50] / ours[-50], 1.5, relative=1e-4),
+            judge.within(once[-50], 20_000, relative=1e-9).measured_in("s").called("one division at -50 %"),
+            judge.within(once[-50] / ours[-50], 1.5, relative=1e-4).called("that over FB2's time"),
         ]
     )
 
@@ -125,10 +140,10 @@ def _by_size(tables: Tables) -> Judgement:
     values = [of[size] for size in SIZES]
     return judge.together(
         [
-            judge.judged(_grows(values), f"Divide2 {values}", "never falls"),
-            judge.between(values[0], 3, 7),
-            judge.between(values[-1], 3, 7),
-            judge.judged(zero == {0}, f"FB2 {sorted(zero)}", "FB2 [0]"),
+            judge.judged(_grows(values), f"Divide2: {_by_size_said(values)}", "never falls"),
+            judge.between(values[0], 3, 7).called(f"with {SIZES[0]:,} segments"),
+            judge.between(values[-1], 3, 7).called(f"with {SIZES[-1]:,} segments"),
+            judge.judged(zero == {0}, f"FB2: {max(zero)} switches at most", "0"),
         ]
     )
 
@@ -175,7 +190,7 @@ def _grows_by(tables: Tables, name: str) -> Judgement:
     for error in (-50, 50):
         of = _of(tables["sizes"], name, "context_switches", error_percent=error)
         values = [of[size] for size in SIZES]
-        checks.append(judge.judged(_grows(values), f"by size at {error:+} % {values}", "never falls"))
+        checks.append(judge.judged(_grows(values), f"at {error:+} %: {_by_size_said(values)}", "never falls"))
     return judge.together(checks)
 
 

@@ -54,8 +54,8 @@ def tables() -> Tables:
 def _equation_1_6(tables: Tables) -> Judgement:
     rows = tables["coefficients"]
     checks = [
-        judge.within(follows, printed, relative=0.01)
-        for follows, printed in rows["follows", "printed"].rows()
+        judge.within(follows, printed, relative=0.01).called(f"coefficient of {of} for S {where}")
+        for where, of, follows, printed in rows["servers", "of", "follows", "printed"].rows()
     ]
     return judge.together(checks)
 
@@ -64,10 +64,12 @@ def _without_incast(tables: Tables) -> Judgement:
     points = tables["points"]
     checks = [
         judge.within(_at(points, "without_incast_mbps", servers), expected, relative=0.005)
+        .measured_in("Mbps")
+        .called(f"S = {servers}")
         for servers, expected in ((1, 512), (8, 893), (25, 963))
     ]
     below = judge.judged(
-        bool((points["without_incast_mbps"] < 1000).all()), "all below 1000", "all below 1000"
+        bool((points["without_incast_mbps"] < 1000).all()), "all below 1000 Mbps", "all below 1000 Mbps"
     )
     return judge.together([*checks, below])
 
@@ -79,11 +81,14 @@ def _largest(tables: Tables) -> Judgement:
     for reading, column in GAINS.items():
         peak = points.filter(pl.col(column) == pl.col(column).max())["servers"].to_list()
         checks = [
-            judge.judged(peak == [8], f"largest at S = {peak}", "largest at S = [8]"),
-            judge.within(_at(points, column, 8), expected[column], relative=0.01),
+            judge.judged(peak == [8], f"largest at S = {', '.join(map(str, peak))}", "largest at S = 8"),
+            judge.within(_at(points, column, 8), expected[column], relative=0.01)
+            .measured_in("%")
+            .called("gain at S = 8"),
         ]
         if column == "gain_percent":
-            checks.append(judge.within(_at(points, column, 9), 3040, relative=0.01))
+            beyond = judge.within(_at(points, column, 9), 3040, relative=0.01)
+            checks.append(beyond.measured_in("%").called("gain at S = 9"))
         readings[reading] = judge.together(checks)
     return judge.by_reading(readings)
 
@@ -113,9 +118,13 @@ def _rises(tables: Tables) -> Judgement:
     falls = rows.filter(pl.col.with_incast_mbps.diff() <= 0)["servers"].to_list()
     return judge.together(
         [
-            judge.within(column[0], 28.8, relative=0.005),
-            judge.within(column[-1], 53.4, relative=0.005),
-            judge.judged(len(rows) == 17 and not falls, f"falls at S = {falls}", "falls at S = []"),
+            judge.within(column[0], 28.8, relative=0.005).measured_in("Mbps").called("S = 9"),
+            judge.within(column[-1], 53.4, relative=0.005).measured_in("Mbps").called("S = 25"),
+            judge.judged(
+                len(rows) == 17 and not falls,
+                f"falls at {len(falls)} of {len(rows) - 1} steps",
+                "at none of 16",
+            ).because(f"it falls at S = {', '.join(map(str, falls))}" if falls else ""),
         ]
     )
 

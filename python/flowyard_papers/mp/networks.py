@@ -182,7 +182,12 @@ def _as_in_theory(tables: Tables) -> Judgement:
         .iter_rows(named=True)
         for of in ("link", "core")
     ]
-    return judge.together([judge.exactly(same, every), judge.at_most(max(off), 0.1)])
+    return judge.together(
+        [
+            judge.exactly(same, every).called("loads as in theory"),
+            judge.at_most(max(off), 0.1).called("drawn loads, largest share off the theory"),
+        ]
+    )
 
 
 def _same_routes(tables: Tables) -> Judgement:
@@ -197,7 +202,7 @@ def _same_routes(tables: Tables) -> Judgement:
             compared.append((f"{said}: of these those of routes", len(vectors & routes), number))
             compared.append((f"{said}: paths of routes", len(routes), number))
             compared.append((f"{said}: hops", set(some["hops"]) == {fewest}, True))
-    return judge.all_exactly(compared, "numbers")
+    return judge.all_exactly(compared, "numbers of paths and hops")
 
 
 def _run(tables: Tables) -> Judgement:

@@ -171,7 +171,12 @@ def _cheap(tables: Tables) -> Judgement:
     if set(trees["m"]) != set(PORTS):
         return judge.not_reached("there are not all fat-trees")
     longest = trees.select(pl.col("bits").max()).item()
-    return judge.together([judge.at_most(longest, FEW_BITS), judge.at_most(max(words), 1)])
+    return judge.together(
+        [
+            judge.at_most(longest, FEW_BITS).called("bits of the longest vector of a fat-tree"),
+            judge.at_most(max(words), 1).called("words that a switch reads"),
+        ]
+    )
 
 
 def draw(tables: Tables) -> "Picture":

@@ -140,7 +140,9 @@ def _all_paths(tables: Tables) -> Judgement:
             wrong.append(f"FT({m},{n}), {name}: base load {base}, link {link}, switch {switch}")
         lowest |= switch == base
         highest |= switch == m * base
-    ends = judge.judged(lowest and highest, f"lower end {lowest}, upper end {highest}", "both attained")
+    lower, upper = ("" if attained else "not " for attained in (lowest, highest))
+    said = f"lower end {lower}attained, upper end {upper}attained"
+    ends = judge.judged(lowest and highest, said, "both attained")
     return judge.together([_none(wrong, len(rows), "matrices within the bounds"), ends])
 
 

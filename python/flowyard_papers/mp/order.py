@@ -74,7 +74,7 @@ def _reordering(tables: Tables) -> Judgement:
     found = together(
         [
             judged(least > 0, f"{MPTCP}: {least} segments of a run at least", "above 0"),
-            exactly(max(parts["reordered_within"]), 0),
+            exactly(max(parts["reordered_within"]), 0).called("inside a Front-Back connection"),
         ]
     )
     subflow, overtaken = max(spread["reordered_within"]), max(parts.filter(scheme=MDNVR)["reordered"])

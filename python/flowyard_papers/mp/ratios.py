@@ -51,7 +51,8 @@ def _single_links(tables: Tables) -> Judgement:
         (f"a single path with link ratio 1 on {tree}", _exists(tables, tree, "perf", 1), "none")
         for tree in TREES
     ]
-    return judge.together([same(rows, "ratios"), judge.all_exactly(less, "searches")])
+    searched = judge.all_exactly(less, "results of searches for a smaller ratio")
+    return judge.together([same(rows, "ratios of DNVR"), searched])
 
 
 def _single_switches(tables: Tables) -> Judgement:
@@ -98,7 +99,8 @@ def _all_levels(tables: Tables) -> Judgement:
     ]
     if drawn.is_empty():
         return judge.not_reached("no random paths")
-    found = judge.together([same(rows, "ratios"), judge.all_exactly(least, "searches")])
+    searched = judge.all_exactly(least, "results of searches for single paths")
+    found = judge.together([same(rows, "ratios of schemes"), searched])
     return found.noted(
         "single paths with link load 2 and ratio 3, and with link load 3 and ratio 2, were not searched for"
     )
@@ -154,7 +156,10 @@ def _fourfold(tables: Tables) -> Judgement:
     if normal is None or fewer is None:
         return judge.not_reached("no ratio at m = 8")
     return judge.together(
-        [judge.exactly(f"{normal}/{fewer}", "16/4"), judge.exactly(float(normal / fewer), 4)]
+        [
+            judge.exactly(f"{normal}/{fewer}", "16/4").called("ratios of NR and MDNVRk"),
+            judge.exactly(float(normal / fewer), 4).called("their quotient"),
+        ]
     ).noted("ceil(16/4) = 4 paths, where the text has 2")
 
 

@@ -72,19 +72,26 @@ def _delay(tables: Tables) -> Judgement:
     other = tables["delays"].row(by_predicate=pl.col("delay") == PER_ROUND_TRIP, named=True)
     return judge.together(
         [
-            judge.within(link["rtt_ms"], 6.07, absolute=0.005),
-            judge.within(link["bytes_per_s"], 10.8e6, absolute=0.05e6),
-            judge.exactly(link["full_windows"], FULL_WINDOWS),
-            judge.within(link["fewest_s"], 0.504, absolute=0.001),
-            judge.within(link["most_s"], 0.534, absolute=0.001),
-            judge.within(other["serialisation_s"], 0.041, absolute=0.0005),
+            judge.within(link["rtt_ms"], 6.07, absolute=0.005).measured_in("ms").called("RTT"),
+            judge.within(link["bytes_per_s"], 10.8e6, absolute=0.05e6)
+            .measured_in("B/s")
+            .called("a window each RTT"),
+            judge.exactly(link["full_windows"], FULL_WINDOWS).called("full windows"),
+            judge.within(link["fewest_s"], 0.504, absolute=0.001).measured_in("s").called(f"{FEWEST} RTTs"),
+            judge.within(link["most_s"], 0.534, absolute=0.001).measured_in("s").called(f"{MOST} RTTs"),
+            judge.within(other["serialisation_s"], 0.041, absolute=0.0005)
+            .measured_in("s")
+            .called("serialisation of 5 MB"),
         ]
     )
 
 
 def _headers(tables: Tables) -> Judgement:
-    rows = tables["samples"].select("follows_kb", "printed_kb").rows()
-    return judge.together([judge.within(follows, printed, relative=0.001) for follows, printed in rows])
+    rows = tables["samples"].select("table", "follows_kb", "printed_kb").rows()
+    return judge.together(
+        judge.within(follows, printed, relative=0.001).measured_in("KB").called(table)
+        for table, follows, printed in rows
+    )
 
 
 def _busiest(tables: Tables) -> Judgement:
@@ -92,11 +99,15 @@ def _busiest(tables: Tables) -> Judgement:
     stride, three = wanted["Stride(4)"], wanted["3 Senders"]
     return judge.together(
         [
-            judge.exactly(stride[0], 4),
-            judge.within(stride[1], 43e6, absolute=0.5e6),
-            judge.exactly(three[0], 12),
-            judge.within(three[1], 130e6, absolute=1e6),
-            *(judge.at_least(rate, BYTES_PER_S) for name, (_, rate) in wanted.items() if "Senders" in name),
+            judge.exactly(stride[0], 4).called("flows on the busiest link under Stride(4)"),
+            judge.within(stride[1], 43e6, absolute=0.5e6).measured_in("B/s").called("they want"),
+            judge.exactly(three[0], 12).called("flows under 3 Senders"),
+            judge.within(three[1], 130e6, absolute=1e6).measured_in("B/s").called("they want"),
+            *(
+                judge.at_least(rate, BYTES_PER_S).measured_in("B/s").called(f"wanted under {name}")
+                for name, (_, rate) in wanted.items()
+                if "Senders" in name
+            ),
         ]
     )
 

@@ -109,7 +109,11 @@ def _normal(tables: Tables) -> Judgement:
 def _normal_of(rows: pl.DataFrame) -> Judgement:
     losses = _mean(rows.group_by("replica").agg(pl.col("drops").sum())["drops"])
     speed = _mean(rows["kb_a_second"])
-    time = within(_mean(rows["received_s"]), NR_MEAN_S, relative=0.2).measured_in("s")
+    time = (
+        within(_mean(rows["received_s"]), NR_MEAN_S, relative=0.2)
+        .measured_in("s")
+        .called("mean completion time")
+    )
     found = together([time, between(losses, 5, 100).measured_in("packets lost")]).because(_each(rows))
     return found if speed is None else found.noted(f"mean throughput {speed:.0f} KB/s, 8238 in the table")
 
@@ -150,7 +154,11 @@ def _multipath_of(rows: pl.DataFrame, every: pl.DataFrame) -> Judgement:
     if rows.is_empty():
         return judged(False, "no run without a loss", "one or more")
     losing = every.filter(pl.col("drops") > 0)["replica"].n_unique()
-    time = within(_mean(rows["received_s"]), MDNVR_MEAN_S, relative=0.1).measured_in("s")
+    time = (
+        within(_mean(rows["received_s"]), MDNVR_MEAN_S, relative=0.1)
+        .measured_in("s")
+        .called("mean completion time")
+    )
     lost = exactly(_total(rows["drops"]), 0).measured_in("packets lost")
     said = f"{losing} of {every['replica'].n_unique()} runs lose packets, {_total(every['drops'])} in all"
     found = together([time, lost]).because(said)

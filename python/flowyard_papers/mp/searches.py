@@ -86,7 +86,12 @@ def _same_or_all(tables: Tables) -> Judgement:
     plain, shuffled = _counts(tables, "plain"), _counts(tables, "shuffled", "of_first_200")
     if sum(plain) < DRAWS or sum(shuffled) < DRAWS:
         return judge.not_reached("fewer than 200 connections on shortest paths")
-    return judge.together([judge.exactly(len(plain), 1), judge.exactly(len(shuffled), PATHS)])
+    return judge.together(
+        [
+            judge.exactly(len(plain), 1).called("paths of the plain search"),
+            judge.exactly(len(shuffled), PATHS).called("of the shuffled one"),
+        ]
+    )
 
 
 def _equal(tables: Tables, search: str) -> Judgement:

@@ -34,7 +34,9 @@ def _table_5_1(tables: Tables) -> Judgement:
     nodes = [f"P({pod}{edge}{port})" for pod in range(4) for edge in (0, 1) for port in (0, 1)]
     sent = dict(tables["table_5_1"].rows())
     rows = [(f"node {own}", sent.get(own), nodes[(place + 4) % 16]) for place, own in enumerate(nodes)]
-    return judge.together([judge.all_exactly(rows, "rows"), judge.exactly(len(set(sent.values())), 16)])
+    return judge.together(
+        [judge.all_exactly(rows, "rows"), judge.exactly(len(set(sent.values())), 16).called("targets")]
+    )
 
 
 def _matrices(tables: Tables) -> Judgement:
@@ -63,7 +65,7 @@ def _pairs(tables: Tables, pattern: str, expected: tuple[int, int, int]) -> Judg
         )
         for letter, number in zip(LEVELS, expected, strict=True)
     ]
-    return same(rows, "counts")
+    return same(rows, f"counts of {pattern}")
 
 
 def _decomposition(tables: Tables) -> Judgement:
@@ -118,8 +120,8 @@ def _dnvr_row(tables: Tables) -> Judgement:
         [
             same(exists, "values of one assignment"),
             same(others, "values of rules"),
-            judge.within(fmean(drawn), 1.60, relative=0.03),
-            judge.judged(not beyond, f"{min(drawn):g} to {max(drawn):g}", "1 to 3").because(
+            judge.within(fmean(drawn), 1.60, relative=0.03).called("mean ratio of random paths"),
+            judge.judged(not beyond, f"their ratios: {min(drawn):g} to {max(drawn):g}", "1 to 3").because(
                 f"{len(beyond)} of {len(drawn)} draws of one path are beyond, which more draws would be, too"
             ),
         ]
@@ -155,7 +157,7 @@ def _theorem_5_5(tables: Tables) -> Judgement:
         for m, n, scheme, load, bound in rows.select("m", "n", "scheme", "load", "bound").rows()
     ]
     rule = [("the digit rule", value(tables["worst_stride"], "load", m=4, n=3, scheme=DIGITS), 4)]
-    return judge.together([same(reached, "loads"), same(rule, "loads")])
+    return judge.together([same(reached, "loads and bounds"), same(rule, "loads of the digit rule")])
 
 
 def draw(tables: Tables) -> "Picture":

@@ -119,7 +119,8 @@ def _largest(tables: Tables, reading: str) -> Judgement:
         if not found:
             return not_reached("some point has no mean")
         one = between(judges.largest(found), LOW, HIGH)
-        judgements.append(one.because(f"{judges.NAMES[measure]}: {judges.said(found)}"))
+        one = one.because(f"{judges.NAMES[measure]}: {judges.said(found)}").measured_in("packets")
+        judgements.append(one.called(f"buffer that gains most in {judges.NAMES[measure]}"))
     both = together(judgements)
     return both.because(f"{both.reason}; {TRIED}")
 

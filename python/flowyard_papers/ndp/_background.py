@@ -72,7 +72,9 @@ def _mean(tables: Tables, where: str, load: float, name: str, column: str) -> fl
 def fast(tables: Tables, where: str) -> Judgement:
     """Flows of the lower range have a median slowdown within the limits."""
     found = judge.together(
-        judge.at_most(_mean(tables, where, load, SMALL, "slowdown_p50"), limit)
+        judge.at_most(_mean(tables, where, load, SMALL, "slowdown_p50"), limit).called(
+            f"median slowdown at background {load:g}"
+        )
         for load, limit in LIMITS.items()
     )
     if where == EVERYWHERE:

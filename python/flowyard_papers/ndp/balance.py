@@ -90,7 +90,9 @@ def _busiest(tables: Tables) -> Judgement:
         return judge.not_reached(MISSING)
     packet, flow = (_mean(spread, ecmp, "peak") for ecmp in (PACKET, FLOW))
     larger = judge.judged(flow > packet, f"{PACKET} {packet:.4g}, {FLOW} {flow:.4g}", f"{FLOW} is larger")
-    return judge.together([judge.at_most(packet, 1.5), larger])
+    return judge.together(
+        [judge.at_most(packet, 1.5).called(f"busiest port over the mean, {PACKET}"), larger]
+    )
 
 
 def _as_many(tables: Tables) -> Judgement:

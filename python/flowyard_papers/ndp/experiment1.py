@@ -80,7 +80,9 @@ def _high_goodput(tables: Tables) -> Judgement:
     if goodput.null_count() or goodput.is_empty():
         return judge.not_reached("not all short flows have ended")
     most = (goodput >= 0.7).mean()
-    return judge.together([judge.at_least(_float(goodput.median()), 0.8), judge.at_least(_float(most), 0.75)])
+    median = judge.at_least(_float(goodput.median()), 0.8).measured_in("Gbps").called("median goodput")
+    fast = judge.at_least(_float(most), 0.75).called("share of flows at 0.7 Gbps or more")
+    return judge.together([median, fast])
 
 
 def _short_completion(tables: Tables) -> Judgement:
@@ -98,7 +100,7 @@ def _goodput_times_fct(tables: Tables) -> Judgement:
     found = judge.judged(
         wrong.is_empty(), f"{len(flows) - len(wrong)} of {len(flows)} flows", f"all {len(flows)}"
     )
-    return found.because(f"the first other one is flow {wrong.head(1)['id'].to_list()}")
+    return found.because(f"the first other one is flow {min(wrong['id'].to_list(), default=None)}")
 
 
 def _headers_cost_time(tables: Tables) -> Judgement:
@@ -116,7 +118,8 @@ def _headers_cost_time(tables: Tables) -> Judgement:
 def _random(tables: Tables) -> Judgement:
     """Goodput, completion and headers of the figure, with the random matrix."""
     own = {"flows": tables[RANDOM]}
-    return judge.together(judged(own) for judged in (_high_goodput, _short_completion, _headers_cost_time))
+    completion = _short_completion(own).called("median FCT over the ideal")
+    return judge.together([_high_goodput(own), completion, _headers_cost_time(own)])
 
 
 def _apart(tables: Tables) -> Judgement:
@@ -133,7 +136,7 @@ def _apart(tables: Tables) -> Judgement:
             0,
         ),
     ]
-    return judge.all_exactly(rows, "numbers")
+    return judge.all_exactly(rows, "numbers of servers and their flows")
 
 
 def _matrix(tables: Tables) -> Judgement:
@@ -161,7 +164,8 @@ def _poisson(tables: Tables) -> Judgement:
 def _pairs(tables: Tables) -> Judgement:
     run = tables["run"].row(0, named=True)
     counted = judge.all_exactly(
-        [("short flows", run["short_flows"], FLOWS), ("background flows", run["long_flows"], LONG)], "numbers"
+        [("short flows", run["short_flows"], FLOWS), ("background flows", run["long_flows"], LONG)],
+        "numbers of flows",
     )
     return judge.together([counted, _apart(tables)])
 
@@ -174,12 +178,12 @@ def _until_the_last(tables: Tables) -> Judgement:
     if last is None or len(until) != LONG:
         return judge.not_reached("no short flow has ended, or not every background flow is known")
     stopped = [
-        f"flow {flow} at {at} ps"
+        f"flow {flow} " + ("never carried any" if at is None else f"at {at / 1e12:.6g} s")
         for flow, at in tables["background"].select("id", "last_payload_ps").iter_rows()
         if at is None or at <= last
     ]
     going = f"{LONG - len(stopped)} of {LONG} background flows carry payload"
-    measured = f"{done} short flows ended, the last at {last} ps; {going} later than that"
+    measured = f"{done} short flows ended, the last at {last / 1e12:.6g} s; {going} later than that"
     found = judge.judged(done == FLOWS and not stopped, measured, f"{FLOWS}; {LONG} of {LONG}")
     return found.because(f"stopped before: {', '.join(stopped)}" if stopped else "short flows did not end")
 

@@ -97,7 +97,7 @@ def _gains(tables: Tables) -> Judgement:
         said = f"load {load:g}: {short:.4g} ms, with one queue {plain:.4g} ms"
         found.append(judge.judged(short < plain, said, "the former is lower"))
         longer = 100 * (means[LEVELS, LARGE] / means[PLAIN, LARGE] - 1)
-        found.append(judge.at_most(longer, MORE_PCT).measured_in("%"))
+        found.append(judge.at_most(longer, MORE_PCT).measured_in("%").called("long ones take longer by"))
     return judge.together(found)
 
 

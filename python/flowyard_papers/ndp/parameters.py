@@ -96,15 +96,26 @@ def _at(tables: Tables, delay: str, window: int) -> float | None:
 
 
 def _one_packet(tables: Tables) -> Judgement:
-    return judge.together(judge.at_most(_at(tables, delay, 1), 0.2) for delay in DELAYS)
+    return judge.together(
+        judge.at_most(_at(tables, delay, 1), 0.2)
+        .measured_in("Gbps")
+        .called(f"mean goodput, cables of {delay}")
+        for delay in DELAYS
+    )
 
 
 def _sixteen(tables: Tables) -> Judgement:
-    return judge.together(judge.at_least(_ratio(tables, delay, 16), 0.9) for delay in DELAYS)
+    return judge.together(
+        judge.at_least(_ratio(tables, delay, 16), 0.9).called(f"IW 16 over 40, cables of {delay}")
+        for delay in DELAYS
+    )
 
 
 def _no_more(tables: Tables) -> Judgement:
-    return judge.together(judge.within(_ratio(tables, delay, 20), 1, absolute=0.03) for delay in DELAYS)
+    return judge.together(
+        judge.within(_ratio(tables, delay, 20), 1, absolute=0.03).called(f"IW 20 over 40, cables of {delay}")
+        for delay in DELAYS
+    )
 
 
 def _ratio(tables: Tables, delay: str, window: int) -> float | None:

@@ -114,7 +114,8 @@ def _short_first(tables: Tables) -> Judgement:
             return judge.not_reached(f"not all short flows have ended at load {load:g}")
         measured = f"load {load:g}: {fct:.4g} ms, with FIFO {fifo_fct:.4g} ms"
         found.append(judge.judged(fct < fifo_fct, measured, "the former is lower"))
-        found.append(judge.within(goodput / fifo_goodput, 1.0, absolute=0.02))
+        total = judge.within(goodput / fifo_goodput, 1.0, absolute=0.02)
+        found.append(total.called("goodput over FIFO's"))
     return judge.together(found)
 
 

@@ -130,16 +130,17 @@ def _uniform_of(sizes: pl.DataFrame, name: str) -> Judgement:
     count = pl.col("count")
     mean = rows.select((pl.col("size") * count).sum() / count.sum()).item()
     ends = [("smallest", rows["size"][0], SMALLEST), ("largest", rows["size"][-1], LARGEST)]
-    in_range = all_exactly(ends, "ends")
+    in_range = all_exactly(ends, f"ends of sizes by {name}")
     p = float(chisquare(rows["count"].to_numpy()).pvalue)
-    return together([in_range, at_least(p, BELOW_P), within(mean, 100, relative=0.01)])
+    uniform, middle = at_least(p, BELOW_P), within(mean, 100, relative=0.01)
+    return together([in_range, uniform.called("p of chi-square"), middle.called("mean")])
 
 
 def _within_deviations(tables: Tables) -> Judgement:
     rows = tables["normal"].sort("deviations")
     return together(
-        within(inside, said, absolute=0.5)
-        for inside, said in zip(rows["inside_pct"], (68, 95, 99.7), strict=True)
+        within(inside, said, absolute=0.5).measured_in("%").called(f"within {k} sigma")
+        for k, inside, said in zip(rows["deviations"], rows["inside_pct"], (68, 95, 99.7), strict=True)
     )
 
 

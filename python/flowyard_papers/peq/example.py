@@ -109,13 +109,17 @@ def _start(tables: Tables) -> Judgement:
     latest = int(tables["urgency"].filter(name="f1")["latest_start"].item())
     both = [_ends(tables, "PEQ")[name] for name in ("f4", "f3")]
     last = None if None in both else max(end for end in both if end is not None)
-    return together([exactly(latest, 13), exactly(last, 7)])
+    return together(
+        [exactly(latest, 13).called("latest start of f1"), exactly(last, 7).called("end of f4 and f3")]
+    )
 
 
 def _urgency(tables: Tables) -> Judgement:
     expected = {"f4": 1.848, "f3": 2.462, "f1": 6.174, "f2": 8.147}
     own = dict(tables["urgency"].select("name", "h").iter_rows())
-    return together(within(own[name], h, absolute=1e-3) for name, h in expected.items())
+    return together(
+        within(own[name], h, absolute=1e-3).called(f"H of {name}") for name, h in expected.items()
+    )
 
 
 def _not_optimal(tables: Tables) -> Judgement:

@@ -170,7 +170,8 @@ def _one_release(tables: Tables) -> Judgement:
         for scheme in ("peq", "pdq"):
             value = tables["release"][f"{scheme}_percent"].mean()
             assert isinstance(value, float)
-            parts.append(within(_at(tables, interval, f"{scheme}_percent"), value, absolute=3.0))
+            one = within(_at(tables, interval, f"{scheme}_percent"), value, absolute=3.0)
+            parts.append(one.measured_in("%").called(f"{NAMES[scheme]} at intervals of {interval} slots"))
     return together(parts) if parts else not_reached("no interval of 1000 slots or more")
 
 

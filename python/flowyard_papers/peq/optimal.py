@@ -156,6 +156,8 @@ def _stated(tables: Tables) -> Judgement:
         rows = tables["runs"].filter(mode="shift", flows=flows)
         parts += [
             within(_percent(rows, scheme), value, absolute=0.7)
+            .measured_in("%")
+            .called(f"{NAMES[scheme]} with {flows} flows")
             for scheme, value in zip(("peq", "pdq"), pair, strict=True)
         ]
     return together(parts)

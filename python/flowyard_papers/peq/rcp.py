@@ -112,6 +112,10 @@ def _shares(tables: Tables) -> Judgement:
         )
         least, most = own["of_share"].sort()[[0, -1]]
         said = f"flows have {least:.3g} to {most:.3g} of C / n: what waits takes a part of the rates"
+        rate, queue = (
+            rate.called("a rate off the mean"),
+            queue.called("a queue's movement over the bandwidth-delay product"),
+        )
         found[gains] = judge.together([rate, queue]).noted(said)
     return judge.by_reading(found)
 

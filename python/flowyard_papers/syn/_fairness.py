@@ -126,7 +126,9 @@ def fair(runs: pl.DataFrame, index: str, asy: str) -> Judgement:
     found = []
     for system in (MMF, asy):
         load, worst = min(judges.means(own, index)[system].items(), key=lambda item: item[1])
-        found.append(judge.at_least(worst, 0.95).because(f"{system} at load {load:g}"))
+        found.append(
+            judge.at_least(worst, 0.95).because(f"{system} at load {load:g}").called(f"index of {system}")
+        )
     return judge.together(found)
 
 

@@ -138,7 +138,13 @@ def _no_queues(tables: Tables) -> Judgement:
         # Ten packets that come together at the end of a slot are gone when the next one ends.
         gone = judge.at_most(None if waits is None else waits + UPLINK_US, sent.SLOT_NS / 1e3)
         why = "packets over two links and over four meet at their server's port, even if all links have one rate"
-        found[traffic] = judge.together([one.because(why), ten, three, gone])
+        parts = {
+            "most packets at a port, links of one rate": one.because(why),
+            "between leaf and spine, fast uplinks": ten,
+            "towards servers, fast uplinks": three,
+            "longest wait at an uplink": gone.measured_in("us"),
+        }
+        found[traffic] = judge.together(part.called(name) for name, part in parts.items())
     return judge.by_reading(found)
 
 
@@ -174,9 +180,8 @@ def _waits_at_uplinks(tables: Tables) -> Judgement:
             share = _smallest(tables, FAST, UNIFORM, "2 links")
             found[traffic] = waited.noted(f"{100 * (share or 0):.3g} % of those over two links meet nothing")
         else:
-            found[traffic] = judge.together(
-                [waited, judge.at_least(_smallest(tables, EQUAL, traffic, "4 links"), 1)]
-            )
+            idle = judge.at_least(_smallest(tables, EQUAL, traffic, "4 links"), 1)
+            found[traffic] = judge.together([waited, idle.called("share that meets nothing at one rate")])
     return judge.by_reading(found)
 
 

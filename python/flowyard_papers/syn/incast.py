@@ -116,8 +116,8 @@ def _same_fairness(tables: Tables) -> Judgement:
     )
     return judge.together(
         [
-            judge.at_most(apart, 0.02).because("between policies"),
-            judge.at_least(least, 0.97).because(f"{system} at load {load:g}"),
+            judge.at_most(apart, 0.02).because("between policies").called("difference between policies"),
+            judge.at_least(least, 0.97).because(f"{system} at load {load:g}").called("least index"),
         ]
     )
 

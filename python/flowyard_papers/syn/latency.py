@@ -171,7 +171,9 @@ def _negligible(tables: Tables, asy: str) -> Judgement:
     if means is None:
         return MISSING
     return judge.together(
-        judge.at_most(network / fct, 0.1).noted(f"{system}: {network:.3g} us")
+        judge.at_most(network / fct, 0.1)
+        .noted(f"{system}: {network:.3g} us")
+        .called(f"of the median FCT under {system}")
         for system, (network, fct) in zip((rack.MMF, asy), means, strict=True)
     )
 

@@ -154,7 +154,8 @@ def _saturation(lengths: str, *, relative: float = 0.0, absolute: float = 0.0) -
             found[f"{frame} B of framing"] = judge.within(
                 carried, bound, relative=relative, absolute=absolute
             )
-        return judge.by_reading({"both framings": judge.together(found.values()), **found})
+        both = judge.together(one.called(name) for name, one in found.items())
+        return judge.by_reading({"both framings": both, **found})
 
     return judging
 

@@ -127,8 +127,12 @@ def _queues(tables: Tables) -> Judgement:
     empty = int(runs["from_empty_queues"].sum())
     return judge.together(
         [
-            judge.exactly(every["most_queues"].max(), SERVERS - 1),  # type: ignore[arg-type]
-            judge.at_most(runs["most_queues"].max(), SERVERS - 1),  # type: ignore[arg-type]
+            judge.exactly(every["most_queues"].max(), SERVERS - 1).called(  # type: ignore[arg-type]
+                "queues of a server where all fill"
+            ),
+            judge.at_most(runs["most_queues"].max(), SERVERS - 1).called(  # type: ignore[arg-type]
+                "queues of a server in any run"
+            ),
             judge.judged(empty == 0, f"{empty} packets from queues that are empty", "0"),
             # Of the simulator's own lists: of a server's queues those have buckets that hold a packet.
             _audited(runs),

@@ -122,7 +122,8 @@ def _rates(sweep: Sweep) -> pl.DataFrame:
 def _near_the_optimum(tables: Tables) -> Judgement:
     shares = tables["optimum"]
     least, mean = float(shares["share"].min()), float(shares["share"].mean())  # type: ignore[arg-type]
-    computed = judge.together([judge.at_least(least, 0.95), _as_computed(tables["rates"])])
+    share = judge.at_least(least, 0.95).called("least share of the optimum")
+    computed = judge.together([share, _as_computed(tables["rates"])])
     computed = computed.noted(f"mean share {mean:.4f} of {len(shares)} matrices")
     return judge.by_reading({COMPUTED: computed, MEASURED: _as_packets(tables["rates"])})
 
@@ -135,7 +136,11 @@ def _as_computed(rates: pl.DataFrame) -> Judgement:
     # The first packet goes at once, so that in a second a rate is met to a packet.
     allowed = pl.max_horizontal(0.01 * pl.col("computed"), pl.lit(PACKET_S))
     off = own.filter((pl.col("measured") - pl.col("computed")).abs() > allowed)
-    found = judge.judged(off.is_empty(), f"{len(off)} of {len(own)} queues off by more", "1 % or a packet")
+    found = judge.judged(
+        off.is_empty(),
+        f"{len(off)} of {len(own)} queues off the computed rate by more than",
+        "1 % or a packet",
+    )
     return found.because("the simulator's rates are not those of the procedure")
 
 

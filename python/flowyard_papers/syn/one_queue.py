@@ -102,7 +102,7 @@ def _blocked(tables: Tables) -> Judgement:
     """Carried load above capacity, by the load of the one queue."""
     points = tables["points"].filter(pl.col("of_limit") > 1)
     found = {(row["queues"], row["traffic"]): row["carried"] for row in points.iter_rows(named=True)}
-    own = judge.at_least(found.get((QUEUES, FLOWS)), 0.95)
+    own = judge.at_least(found.get((QUEUES, FLOWS)), 0.95).called("a queue for each destination")
     why = {
         PACKETS: "with one queue slots carry another share than the known result",
         FLOWS: "flows to one server keep their queues blocked for longer than packets do",
@@ -110,7 +110,12 @@ def _blocked(tables: Tables) -> Judgement:
     return judge.by_reading(
         {
             traffic: judge.together(
-                [judge.between(found.get((ONE_QUEUE, traffic)), 0.55, 0.62).because(said), own]
+                [
+                    judge.between(found.get((ONE_QUEUE, traffic)), 0.55, 0.62)
+                    .because(said)
+                    .called("one queue"),
+                    own,
+                ]
             )
             for traffic, said in why.items()
         }

@@ -127,8 +127,12 @@ def _priority(tables: Tables) -> Judgement:
 def _utility_maximum(tables: Tables) -> Judgement:
     rows = tables["limits"]
     return judge.together(
-        judge.at_most(float(rows[column].max()), most)  # type: ignore[arg-type]
-        for column, most in (("residual", 1e-9), ("off_one", 1e-9), ("utility_lost", ROUNDING))
+        judge.at_most(float(rows[column].max()), most).called(name)  # type: ignore[arg-type]
+        for column, name, most in (
+            ("residual", "log(w/r) off u + v", 1e-9),
+            ("off_one", "sums off 1", 1e-9),
+            ("utility_lost", "utility lost to other rates", ROUNDING),
+        )
     )
 
 

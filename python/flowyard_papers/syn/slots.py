@@ -97,9 +97,8 @@ def _monotone(tables: Tables) -> Judgement:
             said = f"{name} with {lengths} {'rises' if rises else 'falls'}"
             found.append(judge.judged(not rises, said, "falls with the slot").because(rises))
         off = means.select((pl.col("efficiency") / pl.col("arithmetic") - 1).abs().max()).item()
-        found.append(
-            judge.at_most(off, 0.02).because("measured efficiency is not what lengths and slots say")
-        )
+        same = judge.at_most(off, 0.02).because("measured efficiency is not what lengths and slots say")
+        found.append(same.called("efficiency off the arithmetic"))
     return judge.together(found)
 
 

@@ -145,7 +145,12 @@ def _headline(tables: Tables) -> Judgement:
     by_matrix = fairness.near(tables["matrices"], fairness.RATES_INDEX, ASY)
 
     def all_three(asy: str, fair: Judgement) -> Judgement:
-        return judge.together([fair, _same_mean(runs, asy), _same_throughput(runs, asy)])
+        parts = {
+            "difference of Jain indices": fair,
+            "ratio of mean FCTs": _same_mean(runs, asy),
+            "difference of throughputs": _same_throughput(runs, asy).measured_in("%"),
+        }
+        return judge.together(part.called(name) for name, part in parts.items())
 
     found = {OF_MATRIX: all_three(ASY, by_matrix)}
     for name, asy in ((OF_FLOWS, ASY), (f"{OF_FLOWS}, {ONLY_DOWN}", DOWN)):
