@@ -54,7 +54,7 @@ fn span_of_starts(setup: &Setup, window: &Window, wanted: Time) -> Option<Advice
     })
 }
 
-/// What to do with the first fault that a warm-up until then would hide; a network that is damaged from the start stays so.
+/// Advice on the first fault that a warm-up until then would hide; a network that is damaged from the start stays so.
 fn unmeasured_fault(setup: &Setup, warm_up: Time) -> String {
     let hidden = |at: &u64| *at > 0 && Time(*at) < warm_up;
     match setup.faults.summary.iter().map(|fault| fault.at_ps).filter(hidden).min() {

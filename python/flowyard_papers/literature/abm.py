@@ -189,7 +189,7 @@ FIGURE = Figure(
     draw=draw,
     needs={
         "full": Needs(5, by=("buffer", "update_us", "of_class")),
-        "tails": Needs(5, by=tuple(_tails.KEYS)),
+        "points": Needs(5, by=tuple(_tails.KEYS)),
     },
     assumed=(
         "Full queues: two hosts send datagrams to each port, 10 Gbps. Memory counts what waits behind the packet on "
