@@ -177,7 +177,7 @@ def draw(tables: Tables) -> "Picture":
         bars, curves, others = panels[place :: len(DEADLINES)]
         rows = tables["supported"].filter(reading=reading)
         paper = pl.col("scheme").is_in(rack.PAPER)
-        _bars(bars, rows.filter(paper), reading, alone=not _anyone(rows.filter(~paper)))
+        _bars(bars, rows.filter(paper), reading, alone=(rows.filter(~paper)["known"] == BELOW).all())
         _bars(others, rows.filter(~paper), reading)
         for name in rack.PAPER:
             own = tables["points"].filter(reading=reading, scheme=name).sort("senders")
@@ -188,19 +188,10 @@ def draw(tables: Tables) -> "Picture":
     return picture
 
 
-def _anyone(rows: pl.DataFrame) -> bool:
-    """Whether a scheme has 99 % with any number of senders."""
-    return bool((rows["known"] != BELOW).any())
-
-
 def _bars(axes: Any, rows: pl.DataFrame, reading: str, *, alone: bool = True) -> None:
     """Senders with 99 %; the reason where no scheme has that, and where few flows just happen to have it.
 
-    Args:
-        axes: The panel.
-        rows: Its schemes.
-        reading: Of the deadlines.
-        alone: Whether no scheme of another panel with these deadlines has 99 % either.
+    `alone`: whether no scheme of another panel with these deadlines has 99 % either.
     """
     order = {name: place for place, name in enumerate(rack.SCHEMES)}
     rows = rows.sort(pl.col("scheme").cast(pl.String).replace_strict(order, return_dtype=pl.Int64))
