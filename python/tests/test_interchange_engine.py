@@ -238,7 +238,7 @@ def test_export_writes_a_file(flowyard, files):
             ["import", "four.topo", "-o", "scenario.toml"],
             "scenario.toml: is already there; name another file",
         ),
-        (["import", "four.topo", "--transport", "smoke"], "what four.topo holds cannot be run:"),
+        (["import", "four.topo", "--transport", "smoke"], '--transport "smoke": is no transport here'),
         (
             ["export", "scenario.toml", "--to", "ns2", "-o", "x"],
             '"ns2" is not a format; formats are htsim-cm',

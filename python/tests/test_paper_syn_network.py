@@ -172,8 +172,8 @@ class TestBuffers:
     def test_servers_hold_what_waits_and_what_is_sent(self, short):
         tables = short(buffers)
         means = tables["trace"].group_by("system").agg(pl.col("servers", "leaves", "spines").mean())
-        assert len(tables["trace"]) == 2 * 40 / buffers.BIN_MS
-        # Ports looked at ten times as often have the same means, give or take what 40 ms tell.
+        assert len(tables["trace"]) == 2 * 20 / buffers.BIN_MS
+        # Ports looked at ten times as often have the same means, give or take what 20 ms tell.
         runs = tables["runs"].group_by("system").agg(pl.exclude("replica").mean()).join(means, on="system")
         for own, sampled in (("leaf_mean", "leaves"), ("spine_mean", "spines")):
             assert (runs[own] / runs[sampled] - 1).abs().max() < 0.05

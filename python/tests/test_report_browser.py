@@ -42,17 +42,33 @@ def report(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def wide(report, tmp_path_factory):
+def wide_browser(tmp_path_factory):
     with Browser(tmp_path_factory.mktemp("wide"), 1400) as browser:
-        browser.open(report)
         yield browser
 
 
 @pytest.fixture(scope="module")
-def narrow(report, tmp_path_factory):
+def narrow_browser(tmp_path_factory):
     with Browser(tmp_path_factory.mktemp("narrow"), 420, dark=True) as browser:
-        browser.open(report)
         yield browser
+
+
+def anew(browser, path):
+    """A page as it is when it is opened, whatever other tests did with theirs."""
+    browser.logged.clear()
+    browser.requested.clear()
+    browser.open(path)
+    return browser
+
+
+@pytest.fixture
+def wide(wide_browser, report):
+    return anew(wide_browser, report)
+
+
+@pytest.fixture
+def narrow(narrow_browser, report):
+    return anew(narrow_browser, report)
 
 
 def choose(browser, selector, value):
@@ -288,7 +304,7 @@ def test_on_paper_everything_is_open_and_nothing_is_to_be_pressed(report, tmp_pa
 
 
 @pytest.fixture(scope="module")
-def as_the_demo(tmp_path_factory):
+def demo(tmp_path_factory):
     """A page of what the demo runs, with fewer flows: as long as the demo's own."""
     folder = tmp_path_factory.mktemp("demo")
     fewer = {"traffic.queries.flows": 200, "run.measure": "all"}
@@ -298,9 +314,12 @@ def as_the_demo(tmp_path_factory):
         result.summary["measured"]["unstable"].clear()
         result.summary["advice"].clear()
     page([result.save(folder / name) for name, result in both.items()])
-    with Browser(tmp_path_factory.mktemp("profile"), 1400) as browser:
-        browser.open(folder / "report.html")
-        yield browser
+    return folder / "report.html"
+
+
+@pytest.fixture
+def as_the_demo(wide_browser, demo):
+    return anew(wide_browser, demo)
 
 
 def test_the_demo_s_page_begins_with_the_result_and_is_short(as_the_demo):

@@ -209,7 +209,7 @@ def test_the_command_line_says_how_deadlines_were_met(two, inside, tmp_path):
     both = comparison_table({"whole": result, "cut": fy.open_run(two[1])}, "both")
     assert both.header[-1] == "deadlines met"
     # Below it are the intervals of its other columns.
-    assert both.rows[-2][-1] == f"{analysis.application_throughput(fy.open_run(two[1]).flows):.1%}"
+    assert both.rows[-2][-1] == text.percent(analysis.application_throughput(fy.open_run(two[1]).flows))
 
     plain = SCENARIO | {"traffic": SCENARIO["traffic"][2:]}
     (tmp_path / "plain.json").write_text(json.dumps(plain))
