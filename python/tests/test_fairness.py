@@ -1,4 +1,4 @@
-"""What the section Fairness says of each transport, against what a flow of that transport does alone."""
+"""The section Fairness of reports: its entries on each transport, against a lone flow of that transport."""
 
 from functools import cache
 from typing import Any
@@ -15,7 +15,7 @@ from flowyard.run_data import Run
 
 # Of a cable; a packet crosses two.
 DELAY = 10_000_000
-# What a member needs to run at all.
+# Settings without which a member is refused.
 NEEDS: dict[str, dict[str, Any]] = {
     "parallel-tcp": {"parallel-tcp": {"paths": {"count": 1}}},
     "tcp bbr": {"tcp": {"congestion": "bbr", "sack": True}},
@@ -51,7 +51,7 @@ def of_member(name: str, size: str) -> Run:
 
 
 def said(run: Run, setting: str) -> str:
-    """What the section says of a setting."""
+    """The text of the section on a setting."""
     return fairness.said(run.scenario, fairness.rates_of(run.links))[setting]
 
 

@@ -10,7 +10,7 @@ import flowyard as fy
 from flowyard import analysis, deadlines, sweeps
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
-# What a name may begin with: modules and classes. Others with a dot are files, or keys of run.json and of scenarios.
+# Beginnings of names: modules and classes. Others with a dot are files, or keys of run.json and of scenarios.
 HEADS = {"analysis": analysis, "flowyard": fy, "sweeps": sweeps, "Sweep": fy.Sweep, "sweep": fy.Sweep}
 OTHERS = {"arrivals", "claims", "histograms", "links", "measured", "observe", "samples"}
 

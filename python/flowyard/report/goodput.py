@@ -8,7 +8,7 @@ from flowyard.run_json import has_window, window_of
 
 # From so many flows on the last percent of them is apart.
 FLOWS_OF_PERCENT = 100
-# Shares of a whole run that the last percent of its flows, and the time after its last flow, take where that is told.
+# Shares of a whole run from which on summaries name its last percent of flows, and the idle time after its last flow.
 PERCENT_TOOK, IDLE_TOOK = 0.1, 0.01
 
 

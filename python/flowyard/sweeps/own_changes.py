@@ -57,7 +57,7 @@ def _other_of_value(
     try:
         return _other_member(resolved(value), steps[:-1])
     except _native.ScenarioError:
-        # What is wrong with the scenario is said where it is checked.
+        # The check of the run reports the errors of the scenario.
         return None
 
 
@@ -122,7 +122,7 @@ class OfMembers:
             try:
                 whole = resolved(scenario, found, whole=True)
             except _native.ScenarioError:
-                # What is wrong with the scenario is said where it is checked with all changes.
+                # The check with all changes reports the errors of the scenario.
                 return every
             if instead := _other_member(whole, key.split(".")[:-1]):
                 self._instead.setdefault(key, set()).add(instead)

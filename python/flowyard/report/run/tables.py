@@ -272,9 +272,10 @@ def _card(run: Run) -> Card:
         ("goodput", "goodput", text.rate(run.goodput_bps)),
     ]
     note = f"goodput {goodputs.over(run.summary)}"
-    starts, times = (run.flows[name].to_list() for name in ("start_ps", "fct_ps"))
-    if not run.has_window and (late := goodputs.late_end(starts, times, run.end_ps)):
-        note += f"; {late[0]} complete at {text.duration(late[1])}"
+    if not run.has_window:
+        starts, times = (run.flows[name].to_list() for name in ("start_ps", "fct_ps"))
+        if late := goodputs.late_end(starts, times, run.end_ps):
+            note += f"; {late[0]} complete at {text.duration(late[1])}"
     loads = run.loads or {}
     if loads.get("carried_load") is not None:
         both = f"{text.ratio(loads['carried_load'])}/{loads['offered_load']:.3g}"
