@@ -134,19 +134,21 @@ def published() -> list[Published]:
     return sorted(found, key=lambda one: math.inf if one.cost is None else one.cost)
 
 
+def unknown(everything: Sequence[Published], names: Sequence[str]) -> str | None:
+    """The refusal of the first name that is no published figure."""
+    known = sorted(one.figure.id for one in everything)
+    missing = next((name for name in names if name not in known), None)
+    return missing and f"error: {missing}: no published figure; there are {', '.join(known)}"
+
+
 def choose(
     everything: Sequence[Published], options: argparse.Namespace
 ) -> tuple[list[Published], list[Published]]:
     """Which figures are made again, and which are to be named because they are not."""
     if options.figure:
-        known = {one.figure.id for one in everything}
-        for name in options.figure:
-            if name not in known:
-                print(
-                    f"error: {name}: no published figure; there are {', '.join(sorted(known))}",
-                    file=sys.stderr,
-                )
-                sys.exit(BAD_INPUT)
+        if refusal := unknown(everything, options.figure):
+            print(refusal, file=sys.stderr)
+            sys.exit(BAD_INPUT)
         return [one for one in everything if one.figure.id in options.figure], []
     if options.all:
         return list(everything), []

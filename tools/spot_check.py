@@ -61,15 +61,15 @@ def main(words: Sequence[str]) -> int:
     """Checks what the options choose; returns the exit code."""
     options = parser().parse_args(words)
     everything = results_check.published()
-    known = {one.figure.id: one for one in everything}
-    for name in options.figure or ():
-        if name not in known:
-            print(
-                f"error: {name}: no published figure; there are {', '.join(sorted(known))}", file=sys.stderr
-            )
-            return BAD_INPUT
+    if refusal := results_check.unknown(everything, options.figure or ()):
+        print(refusal, file=sys.stderr)
+        return BAD_INPUT
     cheap = publish_results.cheapest({one.figure.id: one.cost for one in everything}, publish_results.CHEAP_S)
-    chosen = [known[name] for name in options.figure or known if options.figure or name not in cheap]
+    chosen = [
+        one
+        for one in everything
+        if (one.figure.id in options.figure if options.figure else one.figure.id not in cheap)
+    ]
     differing = 0
     try:
         for one in chosen:

@@ -208,8 +208,7 @@ def ours(transport: str, flows: Sequence[Flow], folder: Path) -> dict[int, float
     ]
     table.write_text("src,dst,size,start\n" + "".join(rows), encoding="utf-8")
     network = folder / "network.json"
-
-    network.write_text(json.dumps({"topology": NETWORK, "transport": OURS[transport]}), encoding="utf-8")
+    network.write_text(json.dumps({"topology": NETWORK}), encoding="utf-8")
     scenario = folder / "scenario.toml"
     command = [
         sys.executable,
