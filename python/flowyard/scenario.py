@@ -172,6 +172,7 @@ __all__ = [
     "LimitFullPackets",
     "LimitPackets",
     "Line",
+    "LineRate",
     "LinkWeight",
     "List",
     "LoadOf",
@@ -2339,6 +2340,15 @@ class Ndp(Model):
     3.2.3). Absent: no. Needs the balancer "permuted".
     """
 
+    entropy: PathSelector | None = None
+    """Choice of each packet's entropy value, as under Ultra Ethernet; the balancer is "entropy" then.
+    Absent: packets have none, and each switch sprays them. NDP has no such values; a trim at the
+    receiver's own port blames none.
+    """
+
+    entropy_values: int = 64
+    """Entropy values of a flow, a power of two; 1: one path. At least 1, at most 32768."""
+
     pad_last: bool = False
     """Send the last packet at full size even if its payload is short (htsim's shortcut)."""
 
@@ -2405,6 +2415,75 @@ class PathPenalty(Model):
     """The NACKs that a packet counts as when the backstop gives it up (paper: losses count; htsim has
     none). At most 1000.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bitmap(Model):
+    """All values in turn. Marks, trims and timeouts penalise a value: it is passed over once for each
+    point.
+    """
+
+    _tag = "bitmap"
+
+    marked: int = 1
+    """Penalty of a mark. At most 255."""
+
+    trimmed: int = 4
+    """Penalty of a packet that was trimmed on its way. At most 255."""
+
+    timed_out: int = 15
+    """Penalty of a timeout. At most 255."""
+
+    most: int = 15
+    """The largest penalty of a value. At least 1, at most 255."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixed(Model):
+    """Values of answers without a mark, first in first out, as under "reps-legacy" without its first
+    window; without any, the next one of "bitmap". Both learn from each answer.
+    """
+
+    _tag = "mixed"
+
+    bitmap: Bitmap = Bitmap()
+    """Penalties of values that are not recycled."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oblivious(Model):
+    """All values in turn, in an order that a random number changes after each round."""
+
+    _tag = "oblivious"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reps(Model):
+    """Recycled values: the oldest that an answer has returned without a mark and that was not used since,
+    or a random one.
+    """
+
+    _tag = "reps"
+
+    buffer: int = 8
+    """Values that are kept. At least 1, at most 1024."""
+
+    freeze: str = "10ms"
+    """After a timeout the values of the buffer are used in turn for so long, whether they were used or
+    not. A time, such as "10us", at most 10s.
+    """
+
+    explore: int = 16
+    """Packets with random values after that. At most 1000000."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepsLegacy(Model):
+    """The first window goes through the values, later packets reuse those of answers without a mark, first
+    in first out; a random one if there is none.
+    """
+
+    _tag = "reps-legacy"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3118,6 +3197,15 @@ class Roce(Model):
     lossless: bool = True
     """Whether it requires ports that do not drop; else, and under IRN, any ports that mark are accepted."""
 
+    entropy: PathSelector | None = None
+    """Choice of each packet's entropy value (the UDP source port), as under Ultra Ethernet; the balancer
+    is "entropy" then. Absent: all packets of a flow have one. Packets then arrive out of order, which
+    IRN repairs and go-back-N takes for losses.
+    """
+
+    entropy_values: int = 64
+    """Entropy values of a flow, a power of two; 1: one path. At least 1, at most 32768."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DcqcnHpcc(Model):
@@ -3244,6 +3332,13 @@ class Hpcc(Model):
 
     repace: bool = True
     """Whether a new rate changes the pause after the last packet, too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineRate(Model):
+    """No reaction to congestion: packets leave at the rate of the port, and pauses alone slow them down."""
+
+    _tag = "line-rate"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3454,39 +3549,6 @@ class Nscc(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bitmap(Model):
-    """All values in turn. Marks, trims and timeouts penalise a value: it is passed over once for each
-    point.
-    """
-
-    _tag = "bitmap"
-
-    marked: int = 1
-    """Penalty of a mark. At most 255."""
-
-    trimmed: int = 4
-    """Penalty of a packet that was trimmed on its way. At most 255."""
-
-    timed_out: int = 15
-    """Penalty of a timeout. At most 255."""
-
-    most: int = 15
-    """The largest penalty of a value. At least 1, at most 255."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mixed(Model):
-    """Values of answers without a mark, first in first out, as under "reps-legacy" without its first
-    window; without any, the next one of "bitmap". Both learn from each answer.
-    """
-
-    _tag = "mixed"
-
-    bitmap: Bitmap = Bitmap()
-    """Penalties of values that are not recycled."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Uet(Model):
     """The Ultra Ethernet transport. Each parameter of its public simulator is a field, with the flag that
     it has there.
@@ -3547,9 +3609,11 @@ class Uet(Model):
     (-disable_base_rtt_update_on_nack: no).
     """
 
-    ack_bytes: str = "16KiB"
-    """Received bytes after which an ACK is due (-sack_threshold); 1 B: an ACK for each packet. A size,
-    such as "64KiB", at least 1B, at most 1GB.
+    ack_bytes: str | Literal["derived"] = "derived"
+    """Received bytes after which an ACK is due (-sack_threshold); 1 B: an ACK for each packet. "derived":
+    the simulator's 16,384 B, or an eighth of the largest window if that is less. A window of few
+    packets, as at 10 Gbps, would else wait for its ACKs. A size, such as "64KiB", at least 1B, at most
+    1GB.
     """
 
     bitmap_bits: int = 64
@@ -3595,6 +3659,18 @@ class Rccc(Model):
 
     slow_pulls: bool = True
     """Whether a receiver without requests for credit gives some to its idle flows."""
+
+    repair_credit: bool = False
+    """Whether a trimmed packet brings its flow credit to repeat it, before others get any, as under EQDS.
+    uet-htsim: no, a flow gets what it has requested, and one whose last packets are trimmed waits until
+    no other lacks credit.
+    """
+
+    share_requests: bool = True
+    """Whether flows that wait for their turn at one port each request their part of what they lack (uet-
+    htsim: yes). A flow that has requested a part with its last packet waits for the rest until no other
+    lacks credit.
+    """
 
     oversubscription_control: bool | Literal["derived"] = "derived"
     """Whether receivers slow down when the network between is congested. "derived": if its tiers are
@@ -3690,42 +3766,6 @@ class SleekRule(Model):
 
     probe_retry: int = 5
     """The next probe follows after so many. At least 1, at most 1000."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Oblivious(Model):
-    """All values in turn, in an order that a random number changes after each round."""
-
-    _tag = "oblivious"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reps(Model):
-    """Recycled values: the oldest that an answer has returned without a mark and that was not used since,
-    or a random one.
-    """
-
-    _tag = "reps"
-
-    buffer: int = 8
-    """Values that are kept. At least 1, at most 1024."""
-
-    freeze: str = "10ms"
-    """After a timeout the values of the buffer are used in turn for so long, whether they were used or
-    not. A time, such as "10us", at most 10s.
-    """
-
-    explore: int = 16
-    """Packets with random values after that. At most 1000000."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RepsLegacy(Model):
-    """The first window goes through the values, later packets reuse those of answers without a mark, first
-    in first out; a random one if there is none.
-    """
-
-    _tag = "reps-legacy"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -4152,7 +4192,9 @@ class Lossless(Model):
     kmin: str | Literal["derived"] = "derived"
     """Up to this many queued bytes of its class, a packet is not marked. DCQCN's paper: 5 KB at 40 Gbps.
     "derived": that, above 40 Gbps in proportion to the rate of hosts, as the HPCC simulator's
-    thresholds are. A size, such as "64KiB", at most 1GB.
+    thresholds are. Where all transports that read marks are of DCTCP's kind, kmin and kmax are one
+    threshold: 3 KB for each Gbps, as the HPCC simulator has them for DCTCP, and at least a seventh of
+    the bandwidth-delay product. A size, such as "64KiB", at most 1GB.
     """
 
     kmax: str | Literal["derived"] = "derived"
@@ -5095,6 +5137,11 @@ class Fault(Model):
 
     change: FaultChange
     """The change."""
+
+    parallel: int | None = None
+    """Of several parallel cables or links between the two nodes of `target` only this one, counted from 0.
+    Absent: all.
+    """
 
     lasts: str | None = None
     """Undone after this time; by default never. A fault of the same part that overlaps it goes on; of two
@@ -6181,6 +6228,16 @@ PullTurns = Literal["random", "number", "arrival"]
 # The retransmission that goes first.
 RepeatOrder = Literal["lowest", "fifo", "lifo"]
 
+# Choice of the entropy value of each packet.
+PathSelector = (
+    Mixed
+    | Oblivious
+    | Bitmap
+    | Reps
+    | RepsLegacy
+    | Literal["mixed", "oblivious", "bitmap", "reps", "reps-legacy"]
+)
+
 # The way in which timed-out packets are retransmitted.
 BackstopRepeats = Literal["pulled", "at-once"]
 
@@ -6246,9 +6303,10 @@ RateControl = (
     | DcqcnHpcc
     | DctcpControl
     | Hpcc
+    | LineRate
     | PowerTcp
     | Timely
-    | Literal["dcqcn", "dcqcn-hpcc", "dctcp", "hpcc", "powertcp", "timely"]
+    | Literal["dcqcn", "dcqcn-hpcc", "dctcp", "hpcc", "line-rate", "powertcp", "timely"]
 )
 
 # Limit of the bytes in flight, beside the rate.
@@ -6279,16 +6337,6 @@ UetControl = (
 
 # The round trip that a flow takes for that of its path until it has measured one.
 BaseRtt = Literal["network", "pair"]
-
-# Choice of the entropy value of each packet.
-PathSelector = (
-    Mixed
-    | Oblivious
-    | Bitmap
-    | Reps
-    | RepsLegacy
-    | Literal["mixed", "oblivious", "bitmap", "reps", "reps-legacy"]
-)
 
 # The time at which a flow sends the packets that its window allows.
 Send = Literal["sliding", "rounds"]

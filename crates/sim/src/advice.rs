@@ -21,6 +21,13 @@ pub struct Advice {
     pub write: String,
 }
 
+impl Advice {
+    /// Whether it is on an entry's load.
+    pub fn is_on_load(&self) -> bool {
+        self.path.contains(".arrivals.")
+    }
+}
+
 /// A field of a member that its other fields leave unread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
@@ -105,14 +112,18 @@ pub struct Offer {
     pub bps: f64,
 }
 
+/// Share of the load that just fits which advice proposes.
+const HEADROOM: f64 = 0.9;
+
 impl Offer {
     /// The load for people: three decimal places at most.
     pub fn shown(&self) -> String {
         ((1000.0 * self.load).round() / 1000.0).to_string()
     }
 
-    /// Advice to offer that load instead.
-    pub fn lower(&self, message: String, load: f64) -> Advice {
+    /// Advice to offer a load that leaves some room below the one that just fits, at which queues still grow.
+    pub fn lower(&self, message: String, fits: f64) -> Advice {
+        let load = HEADROOM * fits;
         let write = match self.rate {
             Some(rate) => format!("{} = {:.0}", self.path, (rate * load / self.load).floor()),
             None => format!("{} = {:.2}", self.path, (100.0 * load).floor() / 100.0),

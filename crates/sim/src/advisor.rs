@@ -366,14 +366,14 @@ mod tests {
     #[test]
     fn headers_take_their_part_of_a_load() {
         let framing = Framing { payload: 1436, header: 64, pad_last: false };
-        // 1 MB in 697 packets: 1.0446 times as much on the wire, so that 0.957 fills it.
+        // 1 MB in 697 packets: 1.0446 times as much on the wire, so that 0.957 fills it, of which 0.9 are 0.861.
         let taken = framed(framing, 1e6);
         let advised = |load| too_high(&Offer { taken, ..of_load(load) }, "headers");
         assert_eq!(advised(0.95), None);
-        assert_eq!(advised(0.97).expect("1.013").write, "l = 0.95");
-        // 970 flows a second are that load, and 957.3 fill the link.
+        assert_eq!(advised(0.97).expect("1.013").write, "l = 0.86");
+        // 970 flows a second are that load, and 957.3 fill the link, of which 0.9 are 861.6.
         let offer = Offer { taken, rate: Some(970.0), ..of_load(0.97) };
-        assert_eq!(too_high(&offer, "headers").expect("1.013").write, "l = 957");
+        assert_eq!(too_high(&offer, "headers").expect("1.013").write, "l = 861");
     }
 
     #[test]
@@ -410,24 +410,24 @@ mod tests {
             Some((message, format!("traffic.a.arrivals.poisson.load = {fits}")))
         };
         for controller in ["syn", "asy"] {
-            // 1500 / 1538 = 0.9753.
+            // 1500 / 1538 = 0.9753, of which 0.9 are 0.878.
             assert_eq!(advised(controller, "", "15000B", 0.97), None);
         }
         assert_eq!(
             advised("asy", "", "15000B", 0.98),
-            say("0.98 of the link rate takes 1.005 of it with frames", "0.97")
+            say("0.98 of the link rate takes 1.005 of it with frames", "0.87")
         );
         let cycle = "in_turn = true, lengths.list = [1500, 40]";
-        // 15,400 / (20 x 1538) = 0.5006 and 15,400 / 16,160 = 0.953.
+        // 15,400 / (20 x 1538) = 0.5006 and 15,400 / 16,160 = 0.953, of which 0.9 are 0.4506 and 0.858.
         assert_eq!(advised("syn", cycle, "15400B", 0.5), None);
         assert_eq!(
             advised("syn", cycle, "15400B", 0.8),
-            say("0.8 of the link rate takes 1.598 of it with slots", "0.50")
+            say("0.8 of the link rate takes 1.598 of it with slots", "0.45")
         );
         assert_eq!(advised("asy", cycle, "15400B", 0.95), None);
         assert_eq!(
             advised("asy", cycle, "15400B", 0.96),
-            say("0.96 of the link rate takes 1.007 of it with frames", "0.95")
+            say("0.96 of the link rate takes 1.007 of it with frames", "0.85")
         );
     }
 

@@ -62,7 +62,7 @@ pub fn advice(scenario: &Scenario, offers: &[Offer], setup: &Setup) -> Option<Ad
         offers[most].shown(),
         name
     );
-    Some(offers[most].lower(message, 0.95 * load / need))
+    Some(offers[most].lower(message, load / need))
 }
 
 /// The least rate of each link that a fault slows down, if no balancer has regard to rates: each flow keeps one of its shortest

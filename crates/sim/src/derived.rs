@@ -121,6 +121,9 @@ pub struct Environment<'a> {
     pub longest: Longest,
     /// Whether all transports let the ports to hosts mark.
     pub marks_last_hop: bool,
+    /// Whether all transports that read marks take them for a share of their packets, as DCTCP does: ports then mark all
+    /// above one threshold.
+    pub marks_as_share: bool,
     /// Most bytes of full packets that a port of a switch holds, if that is limited.
     pub port_bytes: Option<u64>,
     /// By how much the hosts together are faster than the narrowest tier of the network, at least 1.

@@ -175,12 +175,12 @@ mod tests {
         assert!(message.contains("leaf-spine links"), "{message}");
         assert!(message.contains(" 77 % ") || message.contains(" 78 % "), "{message}");
         let fits: f64 = write.rsplit(' ').next().expect("a number").parse().expect("a number");
-        assert!((0.8 / 2.65 - 0.01..0.8 / 2.48).contains(&fits), "{write}");
+        assert!((0.9 * 0.8 / 2.65 - 0.01..0.9 * 0.8 / 2.48).contains(&fits), "{write}");
         assert_eq!(advised(2, "\"uniform\"", fits), None);
         // Beyond what the hosts' links carry, that is the limit.
         let (_, write) = advised(8, "\"uniform\"", 1.6).expect("too much for the spine, too");
         let fits: f64 = write.rsplit(' ').next().expect("a number").parse().expect("a number");
-        assert!((0.9..1.0).contains(&fits), "{write}");
+        assert!((0.81..0.9).contains(&fits), "{write}");
         // As many uplinks as hosts carry what the hosts do.
         assert_eq!(advised(8, "\"uniform\"", 0.8), None);
     }
@@ -208,7 +208,7 @@ mod tests {
         let advice = outlook.advice.iter().find(|advice| advice.path.ends_with(".rate")).expect("too much");
         assert!(advice.message.contains("a load of 1 takes 1.6"), "{}", advice.message);
         let rate: f64 = advice.write.rsplit(' ').next().expect("a number").parse().expect("a number");
-        assert!((2.4e5..2.6e5).contains(&rate), "{rate}");
+        assert!((0.9 * 2.4e5..0.9 * 2.6e5).contains(&rate), "{rate}");
         assert!(outlook.why_least.expect("flows pile up").contains("does not carry the load"));
     }
 
@@ -239,7 +239,7 @@ mod tests {
             advice.message.split_whitespace().nth(8).expect("a number").parse().expect("a number");
         assert!((1.55..1.66).contains(&need), "{}", advice.message);
         let fits: f64 = advice.write.rsplit(' ').next().expect("a number").parse().expect("a number");
-        assert!((0.09..=0.12).contains(&fits), "{fits}");
+        assert!((0.08..=0.11).contains(&fits), "{fits}");
         assert!(entries([0.2, fits]).is_none());
     }
 

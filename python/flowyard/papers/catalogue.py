@@ -4,7 +4,7 @@ import difflib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -164,7 +164,7 @@ def _module(path: Path, package: str) -> ModuleType:
 
 
 def select(name: str, *, run_code: bool = True) -> Selection:
-    """Selects by "all", a paper's id or folder, a figure's id, a claim's id, or the path of a study.
+    """Selects by "all", a paper's id or folder, a figure's id, a claim's id, a subject, or the path of a study.
 
     Args:
         name: As it was given.
@@ -185,6 +185,8 @@ def select(name: str, *, run_code: bool = True) -> Selection:
     for paper in known():
         if found := _part(paper, name.upper()):
             return found
+    if found := _subject(known(), name.upper()):
+        return found
     raise UserError(_unknown(name))
 
 
@@ -217,6 +219,22 @@ def _part(paper: Paper, wanted: str) -> Selection | None:
     alone = len(figures) == 1 and names == figures[0].claims.keys()
     name = figures[0].id if alone else wanted
     return Selection(name, (paper,), tuple((paper, figure) for figure in figures), claims)
+
+
+def _subject(papers: Iterable[Paper], wanted: str) -> Selection | None:
+    """All figures of one paper on a subject, by their ids without the paper's: UET is LIT-UET, LIT-UET-CASES, ..."""
+    found = [
+        (paper, figure)
+        for paper in papers
+        for figure in paper.figures
+        if f"{figure.id.upper().removeprefix(f'{paper.id.upper()}-')}-".startswith(f"{wanted}-")
+    ]
+    if len({paper.id for paper, _ in found}) != 1:
+        return None
+    names = set().union(*(figure.claims for _, figure in found))
+    (paper, *_) = (paper for paper, _ in found)
+    claims = tuple(claim for claim in paper.register.claims.values() if claim.id in names)
+    return Selection(wanted, (paper,), tuple(found), claims)
 
 
 def _unknown(name: str) -> str:

@@ -18,6 +18,10 @@ use crate::units::Time;
 pub struct Entropy {}
 
 impl Settings for Entropy {
+    fn hashes_entropy(&self) -> bool {
+        true
+    }
+
     fn spreads(&self) -> bool {
         true
     }

@@ -128,6 +128,11 @@ pub trait Settings {
         false
     }
 
+    /// Whether switches hash the entropy values that sources give their packets.
+    fn hashes_entropy(&self) -> bool {
+        false
+    }
+
     /// Whether packets carry paths that a controller has chosen.
     fn follows_controller(&self) -> bool {
         false

@@ -52,6 +52,9 @@ pub struct Fault {
     pub at: Time,
     /// The cables, links or nodes that change.
     pub target: FaultTarget,
+    /// Of several parallel cables or links between the two nodes of `target` only this one, counted from 0. Absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel: Option<u32>,
     /// The change.
     pub change: FaultChange,
     /// Undone after this time; by default never. A fault of the same part that overlaps it goes on; of two rates or
@@ -169,8 +172,8 @@ impl Faults {
             // A guess looks at every name: a long list of mistakes has none behind the first ones.
             let guess = problems.len() < GUESSES;
             let mut stream = Stream::new(0, 0, Purpose::Faults, 0);
-            if let Err(problem) = fault.target.find(fabric, &mut stream, guess) {
-                problems.push(problem.within("target").within(&event));
+            if let Err(problem) = fault.find(fabric, &mut stream, guess) {
+                problems.push(problem.within(&event));
             }
             if let (FaultChange::Up, Some(_)) = (&fault.change, fault.lasts) {
                 let what = "goes with a change that can be undone, and \"up\" undoes one";
@@ -178,6 +181,35 @@ impl Faults {
             }
         }
         problems
+    }
+}
+
+impl Fault {
+    /// The parts of the network that change; or the problem, with the path below the fault.
+    pub fn find(&self, fabric: &Fabric, stream: &mut Stream, guess: bool) -> Result<Parts, Box<Problem>> {
+        let parts =
+            self.target.find(fabric, stream, guess).map_err(|problem| Box::new(problem.within("target")))?;
+        let Some(number) = self.parallel else { return Ok(parts) };
+        let (from, both) = match &self.target {
+            FaultTarget::Cable([from, _]) => (from, true),
+            FaultTarget::Link([from, _]) => (from, false),
+            _ => return Err(Box::new(Problem::new("parallel", "goes with target.cable or target.link"))),
+        };
+        let forward: Vec<LinkId> = parts
+            .links
+            .iter()
+            .copied()
+            .filter(|id| fabric.nodes[fabric.links[id.index()].from.index()].name == *from)
+            .collect();
+        let Some(&id) = forward.get(number as usize) else {
+            let (last, count) = (forward.len() - 1, forward.len());
+            let message = format!(
+                "is {number}, and {count} such cables join these nodes, which are counted from 0: at most {last}"
+            );
+            return Err(Box::new(Problem::new("parallel", message)));
+        };
+        let links = if both { vec![id, id.reverse()] } else { vec![id] };
+        Ok(Parts { links, ..Parts::default() })
     }
 }
 
@@ -266,6 +298,7 @@ mod tests {
     use crate::random::Purpose;
     use crate::topology::Generator;
     use crate::topology::fat_tree::FatTree;
+    use crate::topology::leaf_spine::LeafSpine;
 
     /// A k = 4 fat-tree has 20 switches, 8 of them aggregation switches, and 48 cables, 16 of them to the core. A share of them
     /// is a number of different ones, rounded.
@@ -295,5 +328,39 @@ mod tests {
             let target = FaultTarget::RandomCables(RandomCables { share, tier: name });
             assert_eq!(found(&target), (2 * cables, 0, (2 * cables, 0)), "{target:?}");
         }
+    }
+
+    /// Two parallel cables between each leaf and spine: a fault of all is one of four links, of one cable of two, of one link of
+    /// one, and both numbers together are all. There is no third, and nodes have none.
+    #[test]
+    fn one_of_parallel_cables_can_fail() {
+        let fabric =
+            LeafSpine { leaves: 2, spines: 2, hosts: 1, parallel: 2, ..LeafSpine::default() }.build();
+        let ends = || ["leaf 1".to_string(), "spine 0".to_string()];
+        let find = |target: FaultTarget, parallel| {
+            let fault = Fault { at: Time::ZERO, target, parallel, change: FaultChange::Down, lasts: None };
+            fault.find(&fabric, &mut Stream::new(0, 0, Purpose::Faults, 0), false)
+        };
+        let links = |target, parallel| {
+            let mut links = find(target, parallel).expect("such cables").links;
+            links.sort_unstable();
+            links
+        };
+        let all = links(FaultTarget::Cable(ends()), None);
+        assert_eq!(all.len(), 4);
+        let mut both = [0, 1].map(|number| links(FaultTarget::Cable(ends()), Some(number))).concat();
+        both.sort_unstable();
+        assert_eq!(both, all);
+        for number in [0, 1] {
+            let cable = links(FaultTarget::Cable(ends()), Some(number));
+            let [link] = links(FaultTarget::Link(ends()), Some(number))[..] else { panic!("one link") };
+            assert!(cable.len() == 2 && cable.contains(&link) && cable.contains(&link.reverse()));
+            assert_eq!(fabric.nodes[fabric.links[link.index()].from.index()].name, "leaf 1");
+        }
+        let problem = |target, number| find(target, Some(number)).expect_err("no such cable");
+        let third = problem(FaultTarget::Cable(ends()), 2);
+        assert_eq!(third.path, "parallel");
+        assert!(third.message.contains("2 such cables join these nodes"), "{}", third.message);
+        assert_eq!(problem(FaultTarget::Node("leaf 1".into()), 0).path, "parallel");
     }
 }

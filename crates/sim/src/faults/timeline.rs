@@ -118,7 +118,7 @@ impl Timeline {
         let mut actions = Vec::new();
         for (index, fault) in faults.events.iter().enumerate() {
             let mut stream = Stream::new(seed, replica, Purpose::Faults, index as u64);
-            let parts = fault.target.find(fabric, &mut stream, false).expect("checked: the target exists");
+            let parts = fault.find(fabric, &mut stream, false).expect("checked: the target exists");
             let undone = fault.lasts.map(|lasts| fault.at.saturating_add(lasts));
             let (change, at) = (fault.change.clone(), fault.at);
             self.summary.push(FaultSummary {

@@ -44,7 +44,8 @@ pub struct Lossless {
     pub headroom: Option<Bytes>,
     /// Up to this many queued bytes of its class, a packet is not marked. DCQCN's paper: 5 KB at 40 Gbps.
     /// "derived": that, above 40 Gbps in proportion to the rate of hosts, as the HPCC simulator's thresholds
-    /// are.
+    /// are. Where all transports that read marks are of DCTCP's kind, kmin and kmax are one threshold: 3 KB for
+    /// each Gbps, as the HPCC simulator has them for DCTCP, and at least a seventh of the bandwidth-delay product.
     #[schemars(extend("x-maximum" = "1GB"))]
     pub kmin: Derived<Bytes>,
     /// Above this many, each is marked. DCQCN's paper: 200 KB. "derived": as kmin.
@@ -98,6 +99,8 @@ impl Default for Lossless {
 
 /// Values of DCQCN's paper, at this rate and below: XOFF, Kmin, Kmax.
 const PAPER: (Rate, [Bytes; 3]) = (Rate(40_000_000_000), [Bytes(200_000), Bytes(5_000), Bytes(200_000)]);
+/// The HPCC simulator's threshold for DCTCP: 75 KB at 25 Gbps, and in proportion.
+const DCTCP_PER_GBPS: Bytes = Bytes(3_000);
 /// The schema's bound.
 const BYTES_MAX: Bytes = Bytes(1_000_000_000);
 
@@ -111,6 +114,12 @@ impl Lossless {
     /// XOFF, Kmin and Kmax of DCQCN's paper in proportion to that rate.
     pub fn fitting(rate: Rate) -> [Bytes; 3] {
         PAPER.1.map(|value| scaled(value, rate))
+    }
+
+    /// The one threshold for transports of DCTCP's kind.
+    fn threshold(longest: &Longest) -> Bytes {
+        let by_rate = longest.rate.0.saturating_mul(DCTCP_PER_GBPS.0) / 1_000_000_000;
+        Bytes(by_rate.max(longest.bdp.div_ceil(7))).min(BYTES_MAX)
     }
 
     /// The upstream port is paused when more than this is queued.
@@ -189,7 +198,11 @@ impl Settings for Lossless {
 
     /// None is put on the wrong side of one that is given.
     fn derived(&self, environment: &Environment, _full_packet: u64) -> Values {
-        let [xoff, kmin, kmax] = Lossless::fitting(environment.longest.rate);
+        let [xoff, mut kmin, mut kmax] = Lossless::fitting(environment.longest.rate);
+        if environment.marks_as_share {
+            kmin = Lossless::threshold(&environment.longest);
+            kmax = kmin;
+        }
         let mut values = Vec::new();
         if self.xoff == Derived::FromNetwork {
             values.push(("xoff".into(), json!(xoff.max(self.xon.unwrap_or_default()))));
@@ -245,7 +258,8 @@ fn marking(path: &str, queue: &Lossless, longest: &Longest) -> Option<Advice> {
             write: format!("{path}.kmin = \"derived\""),
         });
     }
-    (kmax * 2 <= fitting_kmax).then(|| Advice {
+    // One threshold is not DCQCN's.
+    (kmin < kmax && kmax * 2 <= fitting_kmax).then(|| Advice {
         path: format!("{path}.kmax"),
         message: format!(
             "kmin {} and kmax {} are those of slower links; in proportion to {} they are {} and {}",
@@ -444,6 +458,34 @@ mod tests {
         assert_eq!(marking("queue.lossless", &paper, &slower), None);
         let late = queue(json!({"xoff": "200KB", "kmin": "400KB", "kmax": "1600KB"}));
         assert_eq!(marking("queue.lossless", &late, &FABRIC).expect("no marks").path, "queue.lossless.kmin");
+    }
+
+    /// For DCTCP one threshold: 75 KB at 25 Gbps (HPCC's run.py) and in proportion, 300 KB at 100 Gbps; a seventh of the
+    /// bandwidth-delay product where that is more, 700 KB / 7. A step is no advice's business.
+    #[test]
+    fn dctcp_has_one_threshold() {
+        for (gbps, bdp, kb) in [(25, 1_000, 75), (100, 154_000, 300), (10, 700_000, 100)] {
+            let longest = Longest { rate: Rate(gbps * 1_000_000_000), bdp, ..FABRIC };
+            let environment = |marks_as_share| Environment {
+                longest,
+                marks_last_hop: true,
+                marks_as_share,
+                port_bytes: None,
+                oversubscription: 1.0,
+                demands: Vec::new(),
+            };
+            let values = Lossless::default().derived(&environment(true), 1500);
+            let at =
+                |field: &str| values.iter().find(|(name, _)| name == field).map(|(_, value)| value.clone());
+            let step = Bytes(1000 * kb);
+            assert_eq!((at("kmin"), at("kmax")), (Some(json!(step)), Some(json!(step))));
+            let (kmin, kmax) = (Derived::Given(step), Derived::Given(step));
+            let settled =
+                Lossless { kmin, kmax, xoff: Derived::Given(Bytes(500_000)), ..Lossless::default() };
+            assert_eq!(marking("queue.lossless", &settled, &longest), None);
+            let ramp = Lossless::default().derived(&environment(false), 1500);
+            assert!(ramp.iter().all(|(_, value)| *value != json!(step)));
+        }
     }
 
     /// Between kmin and kmax packets are marked in proportion to the bytes above kmin (DCQCN paper, figure 5): of 3000 B

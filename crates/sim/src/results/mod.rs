@@ -237,7 +237,8 @@ pub fn collect(
     let counters = counters(finished, &rows, meters);
     let mut advice = advice(scenario, setup);
     if scenario.run.advice {
-        advice.extend(steadiness::advice(setup, &measured));
+        let overloaded = advice.iter().any(Advice::is_on_load);
+        advice.extend(steadiness::advice(setup, &measured, overloaded));
     }
     let summary = Summary {
         flowyard: env!("CARGO_PKG_VERSION"),

@@ -9,10 +9,10 @@ use crate::units::Time;
 /// Share of measured flows that may end after arrivals have without advice.
 const LATE_MOST: f64 = 0.01;
 
-/// Advice on a run that has ended.
-pub fn advice(setup: &Setup, measured: &Measured) -> Vec<Advice> {
+/// Advice on a run that has ended. One that is known to be overloaded is not steady with more flows either.
+pub fn advice(setup: &Setup, measured: &Measured, overloaded: bool) -> Vec<Advice> {
     let mut found = Vec::new();
-    if let Some(reason) = measured.unstable.first() {
+    if let Some(reason) = measured.unstable.first().filter(|_| !overloaded) {
         let write = write_instead(setup, measured);
         found.push(Advice {
             path: "run.measure".into(),
@@ -27,10 +27,18 @@ pub fn advice(setup: &Setup, measured: &Measured) -> Vec<Advice> {
                 "{} of {} measured flows ended after the last arrival: they shared the network with less traffic than the load names",
                 measured.after_arrivals, measured.flows
             ),
-            write: format!("run.measure.drain = \"{}\"", about(Time(measured.drain_ps.saturating_mul(3)))),
+            write: drain_instead(measured.drain_ps),
         });
     }
     found
+}
+
+/// A longer drain than the one that was too short; where there was none, the one that is chosen without the field.
+fn drain_instead(drain_ps: u64) -> String {
+    match drain_ps {
+        0 => "no run.measure.drain".into(),
+        _ => format!("run.measure.drain = \"{}\"", about(Time(drain_ps.saturating_mul(3)))),
+    }
 }
 
 /// The setting for a steady state: a load that was carried, a warm-up, or more flows.
@@ -45,5 +53,17 @@ fn write_instead(setup: &Setup, measured: &Measured) -> String {
             format!("run.measure.from = \"{}\"", about(wanted))
         }
         _ => format!("traffic.{first}.flows = {}", 4 * measured.flows.max(1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three times a drain that was too short; there is nothing to multiply of none.
+    #[test]
+    fn a_longer_drain_is_proposed() {
+        assert_eq!(drain_instead(2_000_000_000), "run.measure.drain = \"6ms\"");
+        assert_eq!(drain_instead(0), "no run.measure.drain");
     }
 }

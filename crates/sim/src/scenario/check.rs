@@ -580,7 +580,7 @@ impl<'a> Draft<'a> {
     }
 
     /// A transport that is to choose paths itself needs a balancer that leaves them to it; one that changes the labels of its
-    /// connections one that hashes them.
+    /// connections, or gives packets entropy values, one that hashes them.
     fn paths(&self) -> Vec<Problem> {
         let problems = |(path, entry): (String, &'a Value)| {
             let (at, transport) = self.transport_of(&path, entry)?;
@@ -589,6 +589,7 @@ impl<'a> Draft<'a> {
             let wrong = [
                 (needs.paths, balancer.leaves_paths(), "leaves paths to the sender", "\"permuted\""),
                 (needs.labels, balancer.hashes(), "hashes labels", "\"per-flow\" or \"weighted\""),
+                (needs.entropy, balancer.hashes_entropy(), "hashes entropy values", "\"entropy\""),
             ];
             let problem = |(field, fits, does, names): (Option<&str>, bool, &str, &str)| {
                 let field = field.filter(|_| !fits)?;

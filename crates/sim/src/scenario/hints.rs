@@ -34,6 +34,16 @@ const FOREIGN: &[(&str, &[&str], &str)] = &[
         &["mean", "interval", "interarrival", "mean-interarrival"],
         "write rate, arrivals a second, in place of the mean time between them",
     ),
+    (
+        "tcp.congestion",
+        &["hpcc", "powertcp", "timely", "dcqcn"],
+        "RDMA has this control: write transport = { roce = { congestion = \"...\" } }",
+    ),
+    (
+        "roce.congestion",
+        &["none", "off", "no", "pfc", "pfc-only"],
+        "without a control flows are sent at the rate of the port: write \"line-rate\"",
+    ),
     ("balancer", &["reps"], "REPS is a field of a transport: write transport.uet.entropy = \"reps\""),
     (
         "matrix",

@@ -30,7 +30,7 @@ use crate::routing::{Disconnected, Routes, min_host_delay};
 use crate::scenario::{Entry, PortMode, Prototypes, Scenario, TimeUnit};
 use crate::topology::{Fabric, Link};
 use crate::traffic::{Demand, FLOWS_MAX, Flow, Traffic};
-use crate::transport::{self, Profile, Transport};
+use crate::transport::{self, Profile, Signal, Transport};
 use crate::units::{Rate, Time};
 
 /// Flows of an entry whose paths stand for those of all.
@@ -98,11 +98,15 @@ impl Setup {
         let (mut balancers, balancer_of) = distinct(entries().map(|entry| scenario.balancer_of(entry)));
         let longest = longest_of(&named, &fabric, &routes);
         let mut settling = Settling { prototypes, has_prototypes: false, derived: BTreeMap::new() };
+        let unsettled: Vec<Profile> = named.iter().map(|transport| transport.profile()).collect();
+        let mut marked = unsettled.iter().filter(|profile| profile.ecn_capable).peekable();
         let mut carried = Carried {
             traffic: &traffic,
             demands: &demands,
             transport_of: &transport_of,
-            marks_last_hop: named.iter().all(|transport| transport.profile().marks_last_hop),
+            marks_last_hop: unsettled.iter().all(|profile| profile.marks_last_hop),
+            marks_as_share: marked.peek().is_some()
+                && marked.all(|profile| profile.window_signal == Some(Signal::Marks)),
             port_bytes: None,
             oversubscription: scenario.topology.oversubscription().unwrap_or(1.0).max(1.0),
         };

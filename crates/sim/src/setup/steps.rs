@@ -49,6 +49,7 @@ pub(super) struct Carried<'a> {
     pub(super) transport_of: &'a [u8],
     /// See [`Environment`].
     pub(super) marks_last_hop: bool,
+    pub(super) marks_as_share: bool,
     pub(super) port_bytes: Option<u64>,
     pub(super) oversubscription: f64,
 }
@@ -70,6 +71,7 @@ impl<'a> Carried<'a> {
         Environment {
             longest,
             marks_last_hop: self.marks_last_hop,
+            marks_as_share: self.marks_as_share,
             port_bytes: self.port_bytes,
             oversubscription: self.oversubscription,
             demands: demands.filter(|(entry, _)| carries(*entry)).map(|(_, own)| own).collect(),
@@ -252,6 +254,7 @@ mod tests {
             demands: &demands,
             transport_of: &[0, 1],
             marks_last_hop: true,
+            marks_as_share: false,
             port_bytes: None,
             oversubscription: 1.0,
         };

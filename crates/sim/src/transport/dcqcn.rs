@@ -132,6 +132,8 @@ impl From<Dcqcn> for Roce {
             control_class: config.control_class,
             timeout: config.timeout,
             lossless: config.lossless,
+            entropy: None,
+            entropy_values: Roce::default().entropy_values,
         }
     }
 }
@@ -174,6 +176,9 @@ mod tests {
         let mut both = fields::<Roce>();
         both.remove("congestion");
         both.remove("recovery");
+        // Its recovery is go-back-N, which takes packets that are sprayed for lost.
+        both.remove("entropy");
+        both.remove("entropy_values");
         both.extend(fields::<DcqcnControl>());
         assert_eq!(Value::from(fields::<Dcqcn>()), Value::from(both));
         assert_eq!(Roce::from(Dcqcn::default()), Roce::default());

@@ -51,7 +51,8 @@ pub struct Profile {
     pub initial_burst: Option<u64>,
     /// Full packets that a flow may have in flight; `None` if only its host's link limits them. For estimates.
     pub in_flight_max: Option<u64>,
-    /// The signal by which a window of its own adapts to the path, if it has one. For advice.
+    /// The signal by which a window or rate of its own adapts to the path, if it has one and if thresholds of ports matter for
+    /// it. For advice and derived thresholds.
     pub window_signal: Option<Signal>,
     /// Fields of a host's behaviour for all its connections: all of a run's transports of one kind agree in them.
     pub host_fields: Vec<(&'static str, Value)>,
@@ -121,6 +122,8 @@ pub struct Needs {
     pub paths: Option<&'static str>,
     /// The labels of its connections, by this field, if it is set so: only balancers that hash them give another path then.
     pub labels: Option<&'static str>,
+    /// Entropy values of its packets, by this field, if it is set so: only some balancers hash them.
+    pub entropy: Option<&'static str>,
     /// Answers that go the links of the data backwards, all of a flow on one path.
     pub backwards: bool,
     /// The queue of switches, its rules and its limit, at hosts' ports, by this field, if it is set so: the transport fills

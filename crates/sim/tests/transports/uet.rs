@@ -46,6 +46,21 @@ fn a_flow_alone_has_its_closed_form() {
     }
 }
 
+/// On slow links a window holds few packets, and a flow alone still has its link to itself, within a rack, too: acknowledgements
+/// come often enough.
+#[test]
+fn a_flow_alone_fills_a_slow_link() {
+    for (rate, delay) in [("10Gbps", "1us"), ("10Gbps", "500ns"), ("25Gbps", "500ns"), ("40Gbps", "500ns")] {
+        for to in [1, 2, 13] {
+            let run = run(&format!(
+                "transport.uet = {{}}\n[topology.fat-tree]\nk = 4\nrate = \"{rate}\"\ndelay = \"{delay}\"\n{}",
+                flows("flows", &[[0, to]], 1_000_000)
+            ));
+            assert_eq!(run.flow("fct_ps"), run.flow("ideal_fct_ps"), "{rate}, {delay}, to host {to}");
+        }
+    }
+}
+
 /// The first 43 packets need no credit: up to those, credit changes nothing. The rest comes at 0.99 of the rate: 2 MB end at
 /// 177.368 us in the simulator, under RCCC and both.
 #[test]

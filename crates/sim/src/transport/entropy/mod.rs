@@ -7,6 +7,7 @@
 //!
 //! A member has a configuration and a `Model`, the choice of one flow. Adding one is its file and its line in the list below.
 
+use crate::problem::Problem;
 use crate::random::Stream;
 use crate::register::{dispatch, register};
 use crate::units::Time;
@@ -61,6 +62,23 @@ impl Default for PathSelector {
 
 /// Properties of a selector's configuration.
 pub trait Settings {}
+
+/// The problem of a number of values that is no power of two, of the field `entropy_values`.
+pub fn problem(values: u32) -> Option<Problem> {
+    let below = 1 << values.max(1).ilog2();
+    let message = format!("{values} is no power of two");
+    let hint = format!("use {below} or {}", (2 * below).min(32_768));
+    (!values.is_power_of_two()).then(|| Problem::new("entropy_values", message).with_hint(Some(hint)))
+}
+
+/// The choice of a flow that starts, where its transport may do without.
+pub fn chosen(
+    selector: Option<&PathSelector>,
+    values: u32,
+    stream: impl FnOnce() -> Stream,
+) -> Option<Box<Model>> {
+    selector.map(|selector| Box::new(Model::new(selector, values as u16, stream())))
+}
 
 /// The fate of a packet, as an answer reports it to the packet's source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

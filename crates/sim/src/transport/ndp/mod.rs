@@ -6,6 +6,7 @@
 //! that all connections of a receiving interface share.
 
 pub mod pacer;
+pub mod paths;
 pub mod receiver;
 pub mod scores;
 pub mod sender;
@@ -20,6 +21,7 @@ use self::scores::PathPenalty;
 use self::sender::{BACKSTOP, Sender};
 use super::{Framing, Needs, Profile, Settings, audit_received};
 use crate::advice::{self, Advice, Unread};
+use crate::balancer::entropy::Entropy;
 use crate::balancer::per_packet::PerPacket;
 use crate::derived::{Derived, Environment, Longest, Values};
 use crate::engine::contract::conn::Conn;
@@ -32,6 +34,7 @@ use crate::problem::Problem;
 use crate::queue::Feature;
 use crate::queue::ndp::NdpPort;
 use crate::random::Purpose;
+use crate::transport::entropy::{self, PathSelector};
 use crate::units::{Bytes, Time};
 
 /// NDP. Every point in which paper, htsim and the OMNeT++ model differ is a field.
@@ -81,6 +84,13 @@ pub struct Ndp {
     /// no. Needs the balancer "permuted".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_penalty: Option<PathPenalty>,
+    /// Choice of each packet's entropy value, as under Ultra Ethernet; the balancer is "entropy" then. Absent: packets have none,
+    /// and each switch sprays them. NDP has no such values; a trim at the receiver's own port blames none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entropy: Option<PathSelector>,
+    /// Entropy values of a flow, a power of two; 1: one path.
+    #[schemars(range(min = 1, max = 32_768))]
+    pub entropy_values: u32,
     /// Send the last packet at full size even if its payload is short (htsim's shortcut).
     pub pad_last: bool,
     /// Whether a timer retransmits packets that neither ACK, NACK nor pull has reported (paper: yes; htsim:
@@ -172,6 +182,8 @@ impl Default for Ndp {
             repeat_order: RepeatOrder::Lowest,
             first_window_as_headers: false,
             path_penalty: None,
+            entropy: None,
+            entropy_values: 64,
             pad_last: false,
             backstop: true,
             backstop_repeats: BackstopRepeats::Pulled,
@@ -209,6 +221,12 @@ impl Ndp {
         self.rto_initial.or(RTO_INITIAL_LEAST)
     }
 
+    /// Whether the sender chooses the path of each packet.
+    #[inline]
+    fn chooses_paths(&self) -> bool {
+        self.path_penalty.is_some() || self.entropy.is_some()
+    }
+
     /// Payload of a full data packet.
     fn payload(&self) -> u64 {
         self.mtu.0 - if self.mtu_includes_header { self.header_bytes.0 } else { 0 }
@@ -244,7 +262,7 @@ impl Settings for Ndp {
                 ("pull_weights", json!(self.pull_weights)),
             ],
             queue: NdpPort::default().into(),
-            balancer: PerPacket {}.into(),
+            balancer: if self.entropy.is_some() { Entropy {}.into() } else { PerPacket {}.into() },
             ..Profile::new(payload, header)
         }
     }
@@ -254,16 +272,18 @@ impl Settings for Ndp {
             features: vec![Feature::Trimming],
             priority: matches!(self.pull_order, PullOrder::Strict | PullOrder::Weighted),
             paths: self.path_penalty.is_some().then_some("path_penalty"),
+            entropy: self.entropy.is_some().then_some("entropy"),
             ..Needs::default()
         }
     }
 
     fn problems(&self) -> Vec<Problem> {
+        let mut problems: Vec<_> = entropy::problem(self.entropy_values).into_iter().collect();
         if self.mtu_includes_header && self.header_bytes >= self.mtu {
             let why = format!("{} leaves no payload in an mtu of {}", self.header_bytes, self.mtu);
-            return vec![Problem::new("header_bytes", why)];
+            problems.push(Problem::new("header_bytes", why));
         }
-        Vec::new()
+        problems
     }
 
     fn unread(&self) -> Vec<Unread> {
@@ -275,6 +295,7 @@ impl Settings for Ndp {
             ("rto_min", self.backstop, "backstop = true"),
             ("rto_max", self.backstop, "backstop = true"),
             ("rto_spread", self.backstop, "backstop = true"),
+            ("entropy_values", self.entropy.is_some(), "entropy, such as \"mixed\""),
         ])
     }
 
@@ -312,7 +333,9 @@ mod kind {
     pub const PULL: u8 = 4;
     /// Added to an answer that pulls as well.
     pub const PULLS: u8 = 8;
-    /// The bits that are not [`PULLS`].
+    /// Added to a NACK for a packet that the port to the receiver trimmed.
+    pub const LAST_HOP: u8 = 16;
+    /// The bits that are neither.
     pub const WHAT: u8 = 7;
 }
 
@@ -377,7 +400,7 @@ impl Endpoint for Model {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
         let sender = self.senders.open(id, cx);
-        sender.reset(config, start.size, start.key);
+        sender.reset(config, &start, cx);
         sender.open(id, config, cx);
     }
 

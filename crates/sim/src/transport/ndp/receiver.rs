@@ -3,7 +3,7 @@
 use super::pacer::Pacer;
 use super::{Ndp, kind, pack};
 use crate::engine::contract::host::Host;
-use crate::engine::contract::packet::{Header, Packet, flag};
+use crate::engine::contract::packet::{Header, Packet, TRIMMED_LAST, flag};
 use crate::ids::ConnId;
 use crate::transport::delivery::Delivery;
 
@@ -43,6 +43,9 @@ impl Receiver {
         let (mut answer, mut completes) = (kind::NACK, false);
         if packet.has(flag::TRIMMED) {
             cx.receiver(id).trims += 1;
+            if packet.header.class & TRIMMED_LAST != 0 {
+                answer |= kind::LAST_HOP;
+            }
         } else {
             answer = kind::ACK;
             cx.note_arrival(packet);

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::scores::Scores;
+use super::paths::{Fate, Paths};
 use super::{BackstopRepeats, Ndp, RepeatOrder, kind};
 use crate::engine::contract::event::Owner;
-use crate::engine::contract::host::{Host, Timer, Toward};
+use crate::engine::contract::host::{Host, Start, Timer, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::random::Purpose;
@@ -56,7 +56,7 @@ pub struct Sender {
     /// ACKs and NACKs that have come: as many pulls are to come.
     answers: u32,
     lately: Lately,
-    scores: Scores,
+    paths: Paths,
 }
 
 /// The last answers, headers that came back included: a bit each, set for ACKs.
@@ -90,7 +90,7 @@ struct Sent {
     len: u16,
     state: State,
     last: bool,
-    /// The path that it took last, if paths are judged.
+    /// The path that it took last, or its entropy value, if the sender chooses.
     path: u32,
 }
 
@@ -136,14 +136,15 @@ impl Repeats {
 
 impl Sender {
     /// Starts over for another flow, with the memory of the one before.
-    pub fn reset(&mut self, config: &Ndp, size: u64, key: u64) {
+    pub fn reset(&mut self, config: &Ndp, start: &Start, cx: &impl Host) {
         let mut sent = std::mem::take(&mut self.sent);
         sent.clear();
-        let mut scores = std::mem::take(&mut self.scores);
-        scores.clear();
-        let source = PlainFlow::new(size);
+        let mut paths = std::mem::take(&mut self.paths);
+        paths.clear();
+        paths.start(start, config, cx);
+        let source = PlainFlow::new(start.size);
         let first_window = config.initial_window();
-        *self = Sender { source, sent, scores, first_window, key, ..Sender::default() };
+        *self = Sender { source, sent, paths, first_window, key: start.key, ..Sender::default() };
     }
 
     /// The flow starts: the link may take the whole first window.
@@ -166,7 +167,7 @@ impl Sender {
         let (in_order, pull) = super::unpack(header.ack);
         match header.kind & kind::WHAT {
             kind::ACK => {
-                self.note_answer(header.number, true, config);
+                self.note_answer(header.number, Fate::Acknowledged, config, cx.now());
                 if let Some(sent) = self.unacknowledged(header.number) {
                     if sent.state == State::InFlight {
                         self.rtt.sample(cx.now() - Time(header.seq));
@@ -176,7 +177,9 @@ impl Sender {
                 }
             }
             kind::NACK => {
-                self.note_answer(header.number, false, config);
+                let last_hop = header.kind & kind::LAST_HOP != 0;
+                let fate = if last_hop { Fate::TrimmedLast } else { Fate::Trimmed };
+                self.note_answer(header.number, fate, config, cx.now());
                 if let Some(sent) = self.unacknowledged(header.number)
                     && sent.state == State::InFlight
                 {
@@ -208,17 +211,14 @@ impl Sender {
 
     /// The sender's records of ACKs and NACKs for later decisions.
     #[inline]
-    fn note_answer(&mut self, number: u32, ack: bool, config: &Ndp) {
+    fn note_answer(&mut self, number: u32, fate: Fate, config: &Ndp, now: Time) {
         self.answers += 1;
         self.unheard = self.unheard.saturating_sub(1);
-        self.lately.note(ack);
-        if let Some(rule) = &config.path_penalty
+        self.lately.note(fate == Fate::Acknowledged);
+        if config.chooses_paths()
             && let Some(&Sent { path, .. }) = self.unacknowledged(number).as_deref()
         {
-            match ack {
-                true => self.scores.ack(path, rule),
-                false => self.scores.nack(path, 1, rule),
-            }
+            self.paths.judge(path, fate, config, now);
         }
     }
 
@@ -237,9 +237,7 @@ impl Sender {
         sent.state = State::ToRepeat;
         let path = sent.path;
         self.repeats.push(number, config.repeat_order);
-        if let Some(rule) = &config.path_penalty {
-            self.scores.nack(path, rule.bounce, rule);
-        }
+        self.paths.judge(path, Fate::Returned, config, cx.now());
         let pushes = self.first_window > 0 && self.source.left() > 0;
         let forgotten = self.answers <= self.pulled && self.unheard <= 1 && !pushes;
         if forgotten || self.lately.gets_through() {
@@ -332,8 +330,10 @@ impl Sender {
             cx.set_timer(&mut self.timer, due, Owner::Sender(id), BACKSTOP);
         }
         let mut packet = cx.packet(id, Toward::Receiver, size, flags, header);
-        if config.path_penalty.is_some() {
-            self.sent[(number - self.base) as usize].path = self.scores.settle(&mut packet, cx);
+        if config.chooses_paths() {
+            let sent = self.base + self.sent.len() as u32;
+            let path = self.paths.settle(&mut packet, sent, config, cx);
+            self.sent[(number - self.base) as usize].path = path;
         }
         (Some(packet), self.may_send())
     }
@@ -432,9 +432,7 @@ impl Sender {
             }
             expired += 1;
             sent.state = State::ToRepeat;
-            if let Some(rule) = &config.path_penalty {
-                self.scores.nack(sent.path, rule.loss, rule);
-            }
+            self.paths.judge(sent.path, Fate::Lost, config, now);
             self.repeats.push(number, config.repeat_order);
         }
         expired
@@ -489,7 +487,7 @@ mod tests {
         let mut model = Model::new(host.configs(vec![config]));
         host.start(&mut model, id);
         let packets = host.sends(&mut model, id, 3);
-        let nacks = |model: &Model| model.senders.get(id).scores.nacks();
+        let nacks = |model: &Model| model.senders.get(id).paths.scores.nacks();
         let back =
             Packet { flags: packets[0].flags | flag::TRIMMED | flag::BOUNCED, dst: SENDER, ..packets[0] };
         host.answers(&mut model, &back);

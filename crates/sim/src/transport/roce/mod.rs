@@ -22,8 +22,9 @@ use self::receiver::Receiver;
 use self::recovery::Recovery;
 use self::recovery::irn::Irn;
 use self::sender::{PACE, RETRANSMIT, Sender};
-use super::{Needs, Profile, Settings, audit_received};
-use crate::advice::Advice;
+use super::{Needs, Profile, Settings, Signal, audit_received};
+use crate::advice::{Advice, Unread};
+use crate::balancer::entropy::Entropy;
 use crate::derived::{Environment, Longest, Values};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
@@ -34,6 +35,7 @@ use crate::ids::ConnId;
 use crate::problem::{Problem, within};
 use crate::queue::Feature;
 use crate::queue::lossless::Lossless;
+use crate::transport::entropy::{self, PathSelector};
 use crate::units::{Bytes, Rate, Time};
 
 /// RoCEv2 with a congestion control and a recovery of one's choice: packets sent one by one at a rate.
@@ -74,6 +76,13 @@ pub struct Roce {
     pub timeout: Time,
     /// Whether it requires ports that do not drop; else, and under IRN, any ports that mark are accepted.
     pub lossless: bool,
+    /// Choice of each packet's entropy value (the UDP source port), as under Ultra Ethernet; the balancer is "entropy" then. Absent:
+    /// all packets of a flow have one. Packets then arrive out of order, which IRN repairs and go-back-N takes for losses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entropy: Option<PathSelector>,
+    /// Entropy values of a flow, a power of two; 1: one path.
+    #[schemars(range(min = 1, max = 32_768))]
+    pub entropy_values: u32,
 }
 
 impl Default for Roce {
@@ -91,20 +100,25 @@ impl Default for Roce {
             control_class: 0,
             timeout: Time(67_108_864_000),
             lossless: true,
+            entropy: None,
+            entropy_values: 64,
         }
     }
 }
 
 impl Settings for Roce {
     fn profile(&self) -> Profile {
+        let plain = Profile::new(self.payload.0, self.header_bytes.0);
         Profile {
             answer_bytes: self.ack_bytes.0,
             answers_per_packet: if self.ack_every == 0 { 0.0 } else { 1.0 / f64::from(self.ack_every) },
             ecn_capable: self.congestion.signals().needs_marks(),
+            window_signal: self.congestion.signals().marks.then_some(Signal::Marks),
             class_field: Some("data_class"),
             timeout_max: self.recovery.selective().map_or(self.timeout, |irn| irn.rto_low.max(irn.rto_high)),
             queue: Lossless::default().into(),
-            ..Profile::new(self.payload.0, self.header_bytes.0)
+            balancer: if self.entropy.is_some() { Entropy {}.into() } else { plain.balancer.clone() },
+            ..plain
         }
     }
 
@@ -119,6 +133,7 @@ impl Settings for Roce {
         Needs {
             features: needed.map(|(feature, _)| feature).collect(),
             records: signals.telemetry,
+            entropy: self.entropy.is_some().then_some("entropy"),
             ..Needs::default()
         }
     }
@@ -134,7 +149,11 @@ impl Settings for Roce {
         });
         let recovery =
             within(format!("recovery.{}", self.recovery.name()), self.recovery.problems(self.payload));
-        own.chain(unanswered).chain(recovery).collect()
+        own.chain(unanswered).chain(recovery).chain(entropy::problem(self.entropy_values)).collect()
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        Unread::among([("entropy_values", self.entropy.is_some(), "entropy, such as \"mixed\"")])
     }
 
     fn derived(&self, environment: &Environment) -> Values {
@@ -167,7 +186,7 @@ impl Settings for Roce {
 
 /// Values of `Header::kind`. Data: `number` and `seq` are the packet's place in its connection, in packets
 /// and bytes. The others: `number` is the packet that the receiver expects next, `seq` the time at which the data packet
-/// was made that they answer; of a NAK under IRN, `ack` is one more than the packet that the receiver has kept.
+/// was made that they answer, `len` its entropy value; of a NAK under IRN, `ack` is one more than the packet that the receiver has kept.
 mod kind {
     pub const DATA: u8 = 0;
     /// Data with which the flow ends.
@@ -231,7 +250,7 @@ impl<C: Begin> Endpoint for Connections<C> {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
         cx.set_class(id, config.data_class as u8);
-        *self.senders.open(id, cx) = Sender::new(id, start.size, config, cx);
+        *self.senders.open(id, cx) = Sender::new(id, &start, config, cx);
         cx.ready(id);
     }
 

@@ -138,6 +138,7 @@ impl Receiver {
             class,
             number: self.expected,
             seq: packet.created_at.0,
+            len: packet.header.ack as u16,
             ack: if self.kept.is_some() { u64::from(packet.header.number) + 1 } else { 0 },
             ..Header::default()
         };

@@ -4,10 +4,11 @@ use super::congestion::{Ack, Begin, Control, Loss, gap};
 use super::recovery::irn::{Resend, Selective};
 use super::{Config, kind};
 use crate::engine::contract::event::Owner;
-use crate::engine::contract::host::{Host, Timer, Toward};
+use crate::engine::contract::host::{Host, Start, Timer, Toward};
 use crate::engine::contract::packet::{Header, Packet, Record, flag};
 use crate::engine::contract::telemetry::Telemetry;
 use crate::ids::ConnId;
+use crate::transport::entropy::{self, Feedback, Select};
 use crate::units::{Rate, Time};
 
 /// Timer: the next packet may go.
@@ -43,6 +44,8 @@ pub struct Sender<C> {
     retransmit: Timer,
     /// Under IRN, the packets that the receiver has beyond a missing one.
     selective: Option<Box<Selective>>,
+    /// The choice of entropy values, if packets have them.
+    entropy: Option<Box<entropy::Model>>,
 }
 
 impl<C> Default for Sender<C> {
@@ -63,20 +66,23 @@ impl<C> Default for Sender<C> {
             pace: Timer::default(),
             retransmit: Timer::default(),
             selective: None,
+            entropy: None,
         }
     }
 }
 
 impl<C: Begin> Sender<C> {
-    /// The sender of a flow of so many bytes.
-    pub fn new(id: ConnId, size: u64, config: &Config, cx: &mut impl Host) -> Sender<C> {
+    /// The sender of a flow that starts.
+    pub fn new(id: ConnId, start: &Start, config: &Config, cx: &mut impl Host) -> Sender<C> {
         let line = cx.rate(cx.port(id));
-        let payload = config.payload.0;
+        let (size, payload) = (start.size, config.payload.0);
         // Only an endless flow has more packets than numbers, and no run comes to their end.
         let end = u32::try_from(size.div_ceil(payload)).unwrap_or(u32::MAX);
         let control = Some(C::begin(&config.congestion, line));
         let selective = config.irn.is_some().then(Box::default);
-        Sender { size, payload, end, line, control, selective, ..Sender::default() }
+        let selector = config.entropy.as_ref();
+        let entropy = entropy::chosen(selector, config.entropy_values, || start.packet_stream(cx));
+        Sender { size, payload, end, line, control, selective, entropy, ..Sender::default() }
     }
 
     #[inline]
@@ -200,23 +206,30 @@ impl<C: Begin> Sender<C> {
         (Some(packet), more)
     }
 
-    /// A packet of data, for ports to write into its record if the control wants that.
-    fn packet(&self, id: ConnId, number: u32, config: &Config, cx: &mut impl Host) -> Packet {
+    /// A packet of data, for ports to write into its record if the control wants that. Its `ack` is its entropy value, which
+    /// answers return.
+    fn packet(&mut self, id: ConnId, number: u32, config: &Config, cx: &mut impl Host) -> Packet {
         let seq = self.offset(number);
         let len = (self.size - seq).min(self.payload);
+        let window = self.window().map_or(0, |bytes| bytes / self.payload);
+        let value = self.entropy.as_mut().map(|entropy| entropy.next(u64::from(self.sent), window));
         let header = Header {
             kind: if number + 1 == self.end { kind::LAST } else { kind::DATA },
             class: config.data_class as u8,
             len: len as u16,
             number,
             seq,
-            ack: 0,
+            ack: value.map_or(0, u64::from),
         };
         if config.signals.telemetry {
             *cx.record() = Record::default();
         }
         let flags = if config.signals.needs_marks() { flag::ECN_CAPABLE } else { 0 };
-        cx.packet(id, Toward::Receiver, (len + config.header_bytes.0) as u32, flags, header)
+        let mut packet = cx.packet(id, Toward::Receiver, (len + config.header_bytes.0) as u32, flags, header);
+        if let Some(value) = value {
+            cx.set_entropy(&mut packet, value);
+        }
+        packet
     }
 
     /// An acknowledgement, a request to go back, or a notification.
@@ -246,6 +259,12 @@ impl<C: Begin> Sender<C> {
             return;
         }
         let is_nak = packet.header.kind & !kind::MARKED == kind::NAK;
+        let marked = packet.header.kind & kind::MARKED != 0;
+        if let Some(entropy) = &mut self.entropy {
+            // An answer to a packet out of order, too, is to one that has arrived.
+            let feedback = if marked { Feedback::Marked } else { Feedback::Good };
+            entropy.feedback(packet.header.len, feedback, cx.now());
+        }
         if self.selective.is_some() {
             self.select(packet, is_nak, config, cx);
         } else if is_nak && number == self.una {
@@ -257,7 +276,7 @@ impl<C: Begin> Sender<C> {
             now: cx.now(),
             rtt: cx.now() - sent_at,
             in_flight,
-            marked: packet.header.kind & kind::MARKED != 0,
+            marked,
             una: self.offset(self.una),
             next: self.offset(self.next.max(self.una)),
             hops: packet.hops,
@@ -346,6 +365,10 @@ impl<C: Begin> Sender<C> {
     pub fn on_timeout(&mut self, id: ConnId, config: &Config, cx: &mut impl Host) {
         if cx.timer_is_due(&mut self.retransmit, Owner::Sender(id), RETRANSMIT) {
             cx.sender(id).timeouts += 1;
+            if let Some(entropy) = &mut self.entropy {
+                // The values of lost packets are not kept: the first one takes the blame, as under Ultra Ethernet.
+                entropy.feedback(0, Feedback::TimedOut, cx.now());
+            }
             self.start_timer(id, config, cx);
             self.advance(id, cx);
             self.go_back(Loss::Timeout, id, cx);

@@ -439,3 +439,70 @@ fn irn_names_the_packets_that_have_arrived() {
     }
     assert_eq!((&host.completed[..], &host.finished[..]), (&[FLOW][..], &[FLOW][..]));
 }
+
+/// Four entropy values, each once among the first four packets; answers return them. The packet of one was marked: its value is
+/// passed over once, so that the next three packets have the other three. Under IRN a report is an answer to a packet that has
+/// arrived, and blames none; a timeout blames the first value.
+#[test]
+fn marks_blame_an_entropy_value() {
+    let roce = Roce {
+        congestion: congestion::dctcp::DctcpControl::default().into(),
+        recovery: Irn::default().into(),
+        entropy: Some(entropy::bitmap::Bitmap::default().into()),
+        entropy_values: 4,
+        ..Roce::default()
+    };
+    let mut host = FakeHost::pair(100_000);
+    host.conns[0].by_entropy = true;
+    let mut model = Model::new(host.configs(vec![roce]));
+    host.start(&mut model, FLOW);
+    let sends = |host: &mut FakeHost, model: &mut Model, count: usize| {
+        let mut packets = Vec::new();
+        for _ in 0..99 {
+            let sent = host.sends(model, FLOW, count - packets.len());
+            packets.extend(sent);
+            if packets.len() == count {
+                break;
+            }
+            // The pause after a packet, before any timeout.
+            host.expires(model);
+        }
+        packets
+    };
+    let values = |packets: &[Packet]| packets.iter().map(|packet| packet.header.ack).collect::<Vec<_>>();
+    let first = sends(&mut host, &mut model, 4);
+    let mut known = values(&first);
+    let labels: std::collections::BTreeSet<u32> = first.iter().map(|packet| packet.label).collect();
+    known.sort_unstable();
+    assert_eq!((known, labels.len()), (vec![0, 1, 2, 3], 4));
+    for (packet, mark) in [(&first[0], flag::CE), (&first[2], 0)] {
+        let answers = host.receives(&mut model, &Packet { flags: packet.flags | mark, ..*packet });
+        assert_eq!(u64::from(answers[0].header.len), packet.header.ack);
+        host.answers(&mut model, &answers[0]);
+    }
+    let mut next = values(&sends(&mut host, &mut model, 3));
+    assert!(!next.contains(&first[0].header.ack), "{next:?}");
+    next.sort_unstable();
+    next.dedup();
+    assert_eq!(next.len(), 3);
+}
+
+/// Without a control all packets of a flow go one after another at the rate of its port, whatever is marked and lost, and ports
+/// need not mark.
+#[test]
+fn without_a_control_the_port_alone_limits() {
+    let roce = Roce { congestion: congestion::line_rate::LineRate {}.into(), ..Roce::default() };
+    assert!(!roce.profile().ecn_capable);
+    let mut host = FakeHost::pair(40_000);
+    let mut model = Model::new(host.configs(vec![roce]));
+    host.start(&mut model, FLOW);
+    let packets = host.sends(&mut model, FLOW, 99);
+    assert_eq!(packets.len(), 40);
+    for number in [0, 2] {
+        for answer in host.receives(&mut model, &Packet { flags: flag::CE, ..packets[number] }) {
+            host.answers(&mut model, &answer);
+        }
+    }
+    assert_eq!(host.sends(&mut model, FLOW, 99).len(), 39);
+    assert_eq!(model.senders.get(FLOW).rate(), None);
+}

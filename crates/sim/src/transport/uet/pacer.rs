@@ -96,15 +96,16 @@ impl Pacer {
         let full = terms.quanta_per_pull();
         if self.repairs.front() == Some(&id) {
             self.repairs.pop_front();
+            let quanta = if terms.whole_pulls { full } else { account.repairs.min(full) };
             account.repairs = (account.repairs - full).max(0);
-            account.granted += full;
-            self.granted += full;
+            account.granted += quanta;
+            self.granted += quanta;
             if account.repairs > 0 {
                 self.repairs.push_back(id);
             } else if account.target > account.granted && account.place != Place::Active {
                 self.request(id, account);
             }
-            return full;
+            return quanta;
         }
         let was_active = account.place == Place::Active;
         let asked = (account.target - account.granted).clamp(0, full);
@@ -193,6 +194,26 @@ mod tests {
         assert_eq!(pacer.turn(), Some(ConnId(3)));
         assert_eq!((pacer.grant(ConnId(3), &mut one, &config, 128), one.granted), (4, 0));
         assert!(pacer.is_empty() && one.place == Place::Absent);
+    }
+
+    /// RCCC with credit for repairs: of two flows that lack 100 quanta each, the second has a packet of 17 quanta trimmed: it gets
+    /// these 17 at once, and both go on in turns. Without, the trimmed packet brings no credit that was not requested.
+    #[test]
+    fn repairs_get_their_own_quanta() {
+        let rccc = Rccc { repair_credit: true, ..Rccc::default() };
+        let terms = rccc.credit().expect("it has credit");
+        let (mut pacer, mut accounts) = (Pacer::default(), [account(100), account(100)]);
+        for (id, account) in (0..).map(ConnId).zip(&mut accounts) {
+            pacer.request(id, account);
+        }
+        pacer.repair(ConnId(1), &mut accounts[1], 17);
+        let mut turns = Vec::new();
+        for _ in 0..5 {
+            let id = pacer.turn().expect("somebody lacks credit");
+            turns.push((id.0, pacer.grant(id, &mut accounts[id.index()], &terms, 0)));
+        }
+        assert_eq!(turns, [(1, 17), (0, 64), (1, 64), (0, 36), (1, 19)]);
+        assert_eq!(pacer.granted, 200);
     }
 
     /// An idle flow that requests more is active, and in one list only; one that is done is in none.

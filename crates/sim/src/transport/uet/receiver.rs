@@ -123,7 +123,7 @@ impl Receiver {
             now = true;
             self.ack_owed = false;
         }
-        if now || self.accepted >= config.ack_bytes.0 {
+        if now || self.accepted >= config.ack_bytes() {
             self.accepted = 0;
             self.acknowledge(packet, marked || prompt, 0, config, cx);
         }

@@ -221,7 +221,7 @@ impl Sender {
         if self.speculating && bytes < mtu && self.backlog > 0 {
             bytes = mtu;
         }
-        if waiting > 1 {
+        if waiting > 1 && config.credit().is_some_and(|terms| terms.share_requests) {
             bytes /= i64::from(waiting);
         }
         let total = bytes + credit.pulled * credit.quantum;

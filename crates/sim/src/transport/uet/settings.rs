@@ -7,7 +7,7 @@ use serde_json::json;
 use super::control::Terms;
 use super::control::nscc::Nscc;
 use super::control::{Network, UetControl};
-use super::scale::Scale;
+use super::scale::{Scale, bytes_within, one_and_a_half};
 use super::sleek::SleekRule;
 use super::wire::BITMAP_BITS;
 use crate::advice::{self, Advice, Unread};
@@ -16,7 +16,7 @@ use crate::derived::{Derived, Environment, Longest, Values};
 use crate::problem::{Problem, within};
 use crate::queue::Feature;
 use crate::queue::trimming::{Trimming, TrimmingRule};
-use crate::transport::entropy::PathSelector;
+use crate::transport::entropy::{self, PathSelector};
 use crate::transport::{Needs, Profile, Settings};
 use crate::units::{Bytes, Rate, Time};
 
@@ -62,9 +62,10 @@ pub struct Uet {
     pub network_delay: Derived<Time>,
     /// Whether the report of a trimmed packet lowers the base round trip, too (-disable_base_rtt_update_on_nack: no).
     pub base_rtt_from_nacks: bool,
-    /// Received bytes after which an ACK is due (-sack_threshold); 1 B: an ACK for each packet.
+    /// Received bytes after which an ACK is due (-sack_threshold); 1 B: an ACK for each packet. "derived": the simulator's 16,384 B,
+    /// or an eighth of the largest window if that is less. A window of few packets, as at 10 Gbps, would else wait for its ACKs.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
-    pub ack_bytes: Bytes,
+    pub ack_bytes: Derived<Bytes>,
     /// Packets of the bitmap of an ACK.
     #[schemars(range(min = 1, max = 64))]
     pub bitmap_bits: u32,
@@ -102,7 +103,7 @@ impl Default for Uet {
             base_rtt: BaseRtt::default(),
             network_delay: Derived::FromNetwork,
             base_rtt_from_nacks: true,
-            ack_bytes: Bytes(16_384),
+            ack_bytes: Derived::FromNetwork,
             bitmap_bits: BITMAP_BITS,
             trimming: true,
             sleek: None,
@@ -129,6 +130,11 @@ pub enum BaseRtt {
 const RTT_LEAST: Time = Time(12_000_000);
 const RTO_LEAST: Time = Time(100_000_000);
 
+/// Bytes after which the simulator's receivers acknowledge, and the largest part of the largest window that they may be: flows
+/// within a rack have a third of the longest path, and half a bandwidth-delay product to spare.
+const ACK_BYTES: Bytes = Bytes(16_384);
+const ACK_PART: u64 = 8;
+
 /// The part of a timeout that does not depend on queues, and the queues that a packet meets.
 const RTO_BASE: Time = Time(15_000_000);
 const RTO_QUEUES: u64 = 6;
@@ -148,6 +154,12 @@ impl Uet {
     /// Timeout of a packet.
     pub fn rto_min(&self) -> Time {
         self.rto_min.or(RTO_LEAST)
+    }
+
+    /// Received bytes after which an ACK is due.
+    #[inline]
+    pub fn ack_bytes(&self) -> u64 {
+        self.ack_bytes.or(ACK_BYTES).0
     }
 
     /// The credit of receivers, if the control has any.
@@ -195,7 +207,7 @@ impl Settings for Uet {
         let trim = if self.trimming { TrimmingRule::Coin } else { TrimmingRule::None };
         Profile {
             answer_bytes: self.control_bytes.0,
-            answers_per_packet: (self.mtu.0 as f64 / self.ack_bytes.0 as f64).min(1.0),
+            answers_per_packet: (self.mtu.0 as f64 / self.ack_bytes() as f64).min(1.0),
             ecn_capable: true,
             marks_last_hop: self.credit().is_none(),
             timeout_max: self.rto_min(),
@@ -219,12 +231,7 @@ impl Settings for Uet {
             let why = format!("{} leaves no payload in an mtu of {}", self.header_bytes, self.mtu);
             problems.push(Problem::new("header_bytes", why));
         }
-        if !self.entropy_values.is_power_of_two() {
-            let below = 1 << self.entropy_values.max(1).ilog2();
-            let why = format!("{} is no power of two", self.entropy_values);
-            let hint = format!("use {below} or {}", (2 * below).min(32_768));
-            problems.push(Problem::new("entropy_values", why).with_hint(Some(hint)));
-        }
+        problems.extend(entropy::problem(self.entropy_values));
         if self.sleek.is_some() && self.trimming {
             let why = "recovers losses of ports that drop, and these ports trim";
             problems.push(Problem::new("sleek", why).with_hint(Some("add trimming = false".into())));
@@ -259,6 +266,12 @@ impl Settings for Uet {
             let room = environment.port_bytes.unwrap_or(longest.bdp);
             let empty = longest.rate.transmission(room.saturating_mul(RTO_QUEUES));
             values.push(("rto_min".into(), json!(RTO_BASE.saturating_add(empty))));
+        }
+        if self.ack_bytes == Derived::FromNetwork {
+            let window = self
+                .max_window
+                .map_or_else(|| one_and_a_half(bytes_within(environment.longest.rate, rtt)), |bytes| bytes.0);
+            values.push(("ack_bytes".into(), json!(Bytes((window / ACK_PART).clamp(1, ACK_BYTES.0)))));
         }
         let network = Network { rtt, trimming: self.trimming, ratio: environment.oversubscription };
         let own = self.control.derived(&network).into_iter();

@@ -12,14 +12,14 @@ use super::{BaseRtt, Model, Uet};
 use crate::advice::tests::FABRIC;
 use crate::balancer::Balancer;
 use crate::balancer::entropy::Entropy;
-use crate::derived::Derived;
+use crate::derived::{Derived, Environment, Longest};
 use crate::engine::contract::endpoint::Endpoint;
 use crate::engine::contract::fake::{FakeHost, RECEIVER, SENDER};
 use crate::engine::contract::host::Host;
 use crate::engine::contract::packet::{Packet, TRIMMED_LAST, flag};
 use crate::ids::ConnId;
 use crate::transport::Settings;
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Rate, Time};
 
 const FLOW: ConnId = ConnId(0);
 /// Ten packets of 4150 B at 10 Gbps: the window is of 15, 62,250 B.
@@ -165,6 +165,40 @@ fn credit_lets_whole_packets_go() {
     assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [15, 16, 17, 18]);
 }
 
+/// Of 40 packets 15 go without credit, each of which requests what is lacking: 39 are left, capped to 15, less a credit of 58,100 B,
+/// 4150 B or 17 quanta. While two flows wait for their turn at the port it is half of that, 9 quanta, unless requests are not
+/// shared.
+#[test]
+fn flows_at_one_port_share_their_requests() {
+    for (share_requests, target) in [(true, 9), (false, 17)] {
+        let uet = config(Rccc { share_requests, ..Rccc::default() });
+        let mut host = FakeHost::pair(40 * uet.payload());
+        let other = host.connection(40 * uet.payload());
+        let mut model = Model::new(host.configs(vec![uet]));
+        host.start(&mut model, FLOW);
+        host.start(&mut model, other);
+        assert_eq!(host.sends(&mut model, FLOW, 1)[0].header.ack, target);
+    }
+}
+
+/// The only packet of a flow under credit is trimmed, and it has requested nothing more: its pull is empty, and it does not go
+/// again until no other flow lacks credit. With `repair_credit` the pull has the packet's 17 quanta of 256 B.
+#[test]
+fn a_trimmed_last_packet_has_credit_only_by_the_field() {
+    for (repair_credit, granted) in [(false, 0), (true, 17)] {
+        let rccc = Rccc { slow_pulls: false, repair_credit, ..Rccc::default() };
+        let (mut host, mut model, sent) = started(config(rccc), 1);
+        let nack = host.receives(&mut model, &trimmed(&sent[0], true));
+        assert_eq!(kinds(&nack), [kind::NACK]);
+        host.answers(&mut model, &nack[0]);
+        assert!(host.sends(&mut model, FLOW, 9).is_empty());
+        let pull = host.expires(&mut model);
+        assert_eq!((kinds(&pull), pull[0].header.ack), (vec![kind::PULL], granted));
+        host.answers(&mut model, &pull[0]);
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 9)).len(), usize::from(repair_credit));
+    }
+}
+
 /// The only packet of a flow under credit is lost. Its sender, which has no answer yet, asks after the timeout of 200 us for
 /// credit, and with that the packet goes again.
 #[test]
@@ -306,4 +340,28 @@ fn the_first_window_is_that_of_the_pair() {
             }
         }
     }
+}
+
+/// A longest path of 12.32 us at 100 Gbps: the largest window is 231 KB, an eighth of it more than the simulator's 16,384 B. At 10 Gbps
+/// it is 23,100 B, and an eighth 2,887 B. A given largest window counts in its place, a given threshold stays.
+#[test]
+fn acknowledgements_fit_the_window() {
+    let derived = |gbps: u64, uet: Uet| {
+        let longest = Longest { rate: Rate(gbps * 1_000_000_000), ..FABRIC };
+        let environment = Environment {
+            longest,
+            marks_last_hop: true,
+            marks_as_share: false,
+            port_bytes: None,
+            oversubscription: 1.0,
+            demands: Vec::new(),
+        };
+        let values = uet.derived(&environment);
+        values.iter().find(|(field, _)| field == "ack_bytes").map(|(_, value)| value.clone())
+    };
+    let is = |bytes: u64| Some(serde_json::json!(Bytes(bytes)));
+    assert_eq!(derived(100, Uet::default()), is(16_384));
+    assert_eq!(derived(10, Uet::default()), is(2_887));
+    assert_eq!(derived(10, Uet { max_window: Some(Bytes(80_000)), ..Uet::default() }), is(10_000));
+    assert_eq!(derived(10, Uet { ack_bytes: Derived::Given(Bytes(99_000)), ..Uet::default() }), None);
 }

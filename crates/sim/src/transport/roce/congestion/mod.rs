@@ -58,6 +58,7 @@ controls! {
     dcqcn_hpcc::DcqcnHpcc = "dcqcn-hpcc",
     dctcp::DctcpControl = "dctcp",
     hpcc::Hpcc = "hpcc",
+    line_rate::LineRate = "line-rate",
     powertcp::PowerTcp = "powertcp",
     timely::Timely = "timely",
 }

@@ -48,6 +48,7 @@ impl Settings for Eqds {
             slow_pulls: self.slow_pulls,
             whole_pulls: true,
             repairs_first: true,
+            share_requests: true,
             slowdown: None,
         })
     }

@@ -78,6 +78,8 @@ pub struct Terms<'a> {
     pub whole_pulls: bool,
     /// Whether flows of which packets were trimmed are served before others.
     pub repairs_first: bool,
+    /// Whether flows of a host that wait for their turn divide what each requests.
+    pub share_requests: bool,
     /// The fields of a receiver's slowdown in a congested network; none if the control knows no slowdown.
     pub slowdown: Option<&'a rccc::Rccc>,
 }

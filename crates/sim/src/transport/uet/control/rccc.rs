@@ -26,6 +26,12 @@ pub struct Rccc {
     pub pull_bytes: Bytes,
     /// Whether a receiver without requests for credit gives some to its idle flows.
     pub slow_pulls: bool,
+    /// Whether a trimmed packet brings its flow credit to repeat it, before others get any, as under EQDS. uet-htsim: no, a flow
+    /// gets what it has requested, and one whose last packets are trimmed waits until no other lacks credit.
+    pub repair_credit: bool,
+    /// Whether flows that wait for their turn at one port each request their part of what they lack (uet-htsim: yes). A flow that
+    /// has requested a part with its last packet waits for the rest until no other lacks credit.
+    pub share_requests: bool,
     /// Whether receivers slow down when the network between is congested. "derived": if its tiers are oversubscribed and there
     /// is no window besides (uet-htsim: -oversubscribed_cc, -force_disable_oversubscribed_cc).
     pub oversubscription_control: Derived<bool>,
@@ -55,6 +61,8 @@ impl Default for Rccc {
             pull_quantum: Bytes(256),
             pull_bytes: Bytes(16_384),
             slow_pulls: true,
+            repair_credit: false,
+            share_requests: true,
             oversubscription_control: Derived::FromNetwork,
             oversubscription: Derived::FromNetwork,
             target: 0.3,
@@ -96,7 +104,8 @@ impl Settings for Rccc {
             pull_bytes: self.pull_bytes.0,
             slow_pulls: self.slow_pulls,
             whole_pulls: false,
-            repairs_first: false,
+            repairs_first: self.repair_credit,
+            share_requests: self.share_requests,
             slowdown: Some(self),
         })
     }
