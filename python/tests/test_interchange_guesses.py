@@ -131,3 +131,91 @@ def test_a_topology_that_is_no_scenario_is_refused_with_all_that_is_allowed(here
     assert '--topology "leaf-spine": is no scenario file, and no packaged scenario' in said
     assert "web-search-ndp" in said
     assert "single-switch and fat-tree are networks for as many hosts as the flows have" in said
+
+
+class TestNamesOfHosts:
+    """Tables of flows call hosts by names that the network does not have."""
+
+    @pytest.fixture(autouse=True)
+    def network(self, here):
+        (here / "net.toml").write_text("[topology.single-switch]\nhosts = 3\n\n[transport.tcp]\n")
+
+    @staticmethod
+    def flows(here, *names):
+        (here / "f.csv").write_text("src,dst,bytes\n" + "".join(f"{a},{b},1000\n" for a, b in names))
+
+    @pytest.mark.parametrize("name", ["h1", "host1", "host_1", "server-1", "h01"])
+    def test_a_word_and_a_number_may_mean_a_host(self, name, here, capsys):
+        self.flows(here, (name, "h2"))
+        said = refusal(["f.csv", "--topology", "net.toml"], capsys)
+        assert f'src is "{name}", which is no host of the topology, such as host 0, host 1, host 2' in said
+        assert 'did you mean "host 1"? --hosts-in-order takes names as hosts 0, 1, ...' in said
+
+    @pytest.mark.parametrize("name", ["10.0.0.1", "web", "h3", "h" + "9" * 5000])
+    def test_other_names_lead_to_the_option_alone(self, name, here, capsys):
+        self.flows(here, (name, "host 1"))
+        said = refusal(["f.csv", "--topology", "net.toml"], capsys)
+        assert "did you mean" not in said
+        assert (
+            "--hosts-in-order takes names as hosts 0, 1, ... in the order of their first appearance" in said
+        )
+
+    @pytest.mark.parametrize("topology", ["net.toml", "single-switch"])
+    def test_names_are_hosts_in_their_order(self, topology, here, capsys):
+        self.flows(here, ("10.0.0.7", "10.0.0.1"), ("10.0.0.1", "10.0.0.3"))
+        assert cli.main(["import", "f.csv", "--topology", topology, "--hosts-in-order", "-o", "s.toml"]) == 0
+        order = '"10.0.0.7" is host 0, "10.0.0.1" is host 1, "10.0.0.3" is host 2'
+        said = capsys.readouterr().out
+        assert f"note: names are hosts in the order of their first appearance: {order}\n" in said
+        assert "because the highest number" not in said
+        assert "matrix.pairs = [[0, 1], [1, 2]]" in (here / "s.toml").read_text()
+
+    def test_the_note_lists_the_first(self, here, capsys):
+        self.flows(here, *((f"10.0.0.{i}", f"10.0.1.{i}") for i in range(9)))
+        options = ["--topology", "single-switch", "--hosts-in-order"]
+        assert cli.main(["import", "f.csv", *options, "-o", "s.toml"]) == 0
+        assert '"10.0.0.1" is host 2; 18 names in all\n' in capsys.readouterr().out
+
+    def test_no_more_names_than_hosts(self, here, capsys):
+        self.flows(here, ("a", "b"), ("c", "d"))
+        said = refusal(["f.csv", "--topology", "net.toml", "--hosts-in-order"], capsys)
+        assert 'f.csv, line 3: dst is "d", one name more than the 3 hosts of the topology' in said
+
+    def test_the_order_is_of_tables_alone(self, here, capsys):
+        (here / "flow.txt").write_text("1\n0 1 3 100 1000 2\n")
+        said = refusal(["flow.txt", "--topology", "net.toml", "--hosts-in-order"], capsys)
+        assert "--hosts-in-order does not apply to flow.txt (hpcc-flow); it goes with flow-table" in said
+
+
+class TestTransportOfTheNamedScenario:
+    def imported(self, here, *options):
+        (here / "f.csv").write_text("src,dst,bytes\n0,1,1000\n")
+        (here / "fab.toml").write_text(
+            '[topology.single-switch]\nhosts = 4\n\n[transport.tcp]\nmss = "1448B"\n\n[queue.drop-tail]\n'
+        )
+        imported = read([here / "f.csv"], topology=str(here / "fab.toml"), **dict(options))
+        return imported.scenario["transport"], " ".join(imported.notes)
+
+    def test_is_taken_with_its_fields(self, here):
+        transport, notes = self.imported(here)
+        assert transport == {"tcp": {"mss": "1448B"}}
+        assert f"hosts run tcp, as in {here / 'fab.toml'}; not taken: its queue; --transport" in notes
+        assert "no file names the transport" not in notes
+
+    def test_is_not_taken_beside_the_option(self, here):
+        transport, notes = self.imported(here, ("transport", "dctcp"))
+        assert transport == {"tcp": {"congestion": "dctcp"}}
+        assert "hosts run" not in notes
+
+    def test_is_not_taken_with_files_of_htsim(self, here):
+        self.imported(here)
+        (here / "a.cm").write_text("Nodes 4\nConnections 1\n0->1 start 0 size 1000\n")
+        imported = read([here / "a.cm"], topology=str(here / "fab.toml"))
+        assert "ndp" in imported.scenario["transport"]
+        assert any("fab.toml, tcp, is not taken" in note for note in imported.notes)
+
+    def test_a_scenario_without_one_gives_none(self, here):
+        self.imported(here)
+        (here / "fab.toml").write_text("[topology.single-switch]\nhosts = 4\n")
+        imported = read([here / "f.csv"], topology=str(here / "fab.toml"))
+        assert any("no file names the transport: hosts run ndp" in note for note in imported.notes)

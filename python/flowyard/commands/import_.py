@@ -36,8 +36,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument(
         "--topology",
         metavar="SCENARIO",
-        help="the network for flows without a topology: that of a scenario, or one for their number of hosts: "
-        "%(names)s",
+        help="the network for flows without a topology: that of a scenario, with its transport, or one for their "
+        "number of hosts: %(names)s",
     )
     options.naming(option, _networks_by_hosts)
     option = parser.add_argument(
@@ -71,6 +71,11 @@ _OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
         {"action": "append", "metavar": "NODE"},
         "nodes that are hosts, with commas or repeated; or leaves, all with one cable",
     ),
+    (
+        "hosts-in-order",
+        {"action": "store_true", "default": None},
+        "names of hosts are hosts 0, 1, ... in the order of their first appearance",
+    ),
     ("packet-bytes", {"type": int, "metavar": "N"}, "payload of a packet, where packets are counted"),
     ("interpolation", {"choices": ("linear", "step")}, "between the points of a distribution"),
     ("mtu", {"type": options.positive, "metavar": "BYTES"}, "payload of a packet, -mtu; default 9000"),
@@ -101,13 +106,17 @@ def _having(option: str) -> Iterable[str]:
 def _default_transport() -> Iterable[str]:
     from flowyard.interchange import transports
 
-    return (f"{transports.DEFAULT_OF_HPCC} with files of HPCC's family", f"{transports.DEFAULT} with others")
+    return (
+        "that of a scenario which --topology names",
+        f"{transports.DEFAULT_OF_HPCC} with files of HPCC's family",
+        f"{transports.DEFAULT} with others",
+    )
 
 
 def _networks_by_hosts() -> Iterable[str]:
-    from flowyard.interchange import importing
+    from flowyard.interchange import taken
 
-    return importing.BY_HOSTS
+    return taken.BY_HOSTS
 
 
 def _dialects() -> Iterable[str]:

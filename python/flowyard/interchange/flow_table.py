@@ -5,7 +5,6 @@ they say otherwise; packets need `--packet-bytes`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flowyard.errors import UserError
@@ -13,7 +12,8 @@ from flowyard.folders.reading import shown
 from flowyard.interchange import tables
 from flowyard.interchange.columns import Column, size_bytes
 from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
-from flowyard.interchange.hpcc_flow import BYTES_MAX, node
+from flowyard.interchange.hosts import Hosts
+from flowyard.interchange.hpcc_flow import BYTES_MAX
 from flowyard.interchange.text import TIME_UNITS, Source, decimal, unit_power
 
 # The day of a timestamp, by ISO 8601.
@@ -28,8 +28,7 @@ class Reading:
         columns: Its columns, in their order.
         start_unit: Unit of starts that have none.
         packet_bytes: Payload of a packet, if sizes are in packets.
-        host_of: The host of each node's number; by default the number itself.
-        hosts: The hosts by their names.
+        hosts: What cells may call a host.
         skip: The line with the names of the columns.
         count: How many flows the first line announces, if it does.
     """
@@ -37,14 +36,9 @@ class Reading:
     columns: list[Column]
     start_unit: str | None = None
     packet_bytes: int | None = None
-    host_of: Mapping[int, int] | None = None
-    hosts: Sequence[str] = ()
+    hosts: Hosts = field(default_factory=Hosts)
     skip: int = 0
     count: int | None = None
-    by_name: dict[str, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.by_name = {name: host for host, name in enumerate(self.hosts)}
 
 
 def read(source: Source, reading: Reading, *, progress: Progress = silent) -> Traffic:
@@ -78,7 +72,7 @@ def read(source: Source, reading: Reading, *, progress: Progress = silent) -> Tr
         raise source.wrong(0, "has no flow")
     if reading.count is not None and len(entry) < reading.count:
         raise source.wrong(0, f"the first line says {reading.count} flows, but there are {len(entry)}")
-    return Traffic([entry], notes=_notes(reading, rounded, surplus))
+    return Traffic([entry], reading.hosts.count, _notes(reading, rounded, surplus))
 
 
 def _check(source: Source, reading: Reading) -> None:
@@ -100,19 +94,7 @@ def _check(source: Source, reading: Reading) -> None:
 
 def _host(source: Source, row: tables.Row, role: str, reading: Reading) -> int:
     found = tables.cell(source, row, reading.columns, role)
-    word = found[0] if found else ""
-    if word in reading.by_name:
-        return reading.by_name[word]
-    if reading.by_name and not word.isdecimal():
-        some = ", ".join(list(reading.by_name)[:3])
-        raise source.wrong(
-            row[0], f"{role} is {shown(word)}, which is no host of the topology, such as {some}"
-        )
-    # An address, such as 10.0.0.1, is a name.
-    if word and not reading.by_name and decimal(word.lstrip("+-."), 0) is None:
-        what = "names need their network: give a list of cables, too, or --topology SCENARIO"
-        raise source.wrong(row[0], f"{role} is {shown(word)}; {what}")
-    return node(source, row[0], role, word, reading.host_of)
+    return reading.hosts.number(source, row[0], role, found[0] if found else "")
 
 
 def _start(source: Source, row: tables.Row, reading: Reading) -> tuple[int, bool]:
@@ -164,7 +146,7 @@ def _within(source: Source, row: tables.Row, size: int, word: str) -> int:
 
 def _notes(reading: Reading, rounded: int, surplus: int) -> list[str]:
     roles = {column.role: column for column in reading.columns}
-    notes = tables.unread(reading.columns)
+    notes = [*tables.unread(reading.columns), *reading.hosts.notes()]
     if "start" not in roles:
         notes.append("there is no column of starts: all flows start at 0 s")
     elif reading.start_unit or roles["start"].unit:

@@ -51,7 +51,7 @@ FORMATS = {
     "conweave-flow": Format("flows", "`src dst pg bytes start_seconds`", _FOR_FLOWS),
     "netsys-trace": Format("flows", "`id size_bytes src dst start_us`", _FOR_FLOWS, "yes"),
     "flow-table": Format(
-        "flows", "flows by names of columns", ("columns", "start_unit", "packet_bytes", *_FOR_FLOWS)
+        "flows", "flows by names of columns", ("columns", "start_unit", "packet_bytes", "hosts_in_order", *_FOR_FLOWS)
     ),
     "cdf": Format(
         "sizes", "sizes", ("dialect", "packet_bytes", "interpolation"), "as `cdf-percent`, `cdf-fraction`"
@@ -103,7 +103,8 @@ def refuse_options(given: Mapping[str, Any], files: Sequence[tuple[str, str]]) -
         kinds = [name for name in having(option) if option not in ("rate", "delay") or name in TOPOLOGY]
         if len(kinds) < len(list(having(option))):
             kinds.append("flows without a network")
-        raise UserError(f"{flag} {_said(value)} does not apply to {held}; it goes with {', '.join(kinds)}")
+        said = flag if value is True else f"{flag} {_said(value)}"
+        raise UserError(f"{said} does not apply to {held}; it goes with {', '.join(kinds)}")
 
 
 def known(name: str) -> None:

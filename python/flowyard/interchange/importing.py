@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,9 +29,12 @@ from flowyard.interchange import (
     routes,
     sniffing,
     tables,
+    taken,
     transports,
 )
 from flowyard.interchange.flows import Progress, Traffic, silent
+from flowyard.interchange.hosts import Hosts
+from flowyard.interchange.taken import BY_HOSTS, FAT_TREE, SINGLE_SWITCH
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity, rate_text, time_text
 from flowyard.run_json import host_names
 
@@ -40,8 +44,6 @@ if TYPE_CHECKING:
 
     from flowyard.interchange.network import Network
 
-# Networks that need no file, only the number of hosts.
-BY_HOSTS = SINGLE_SWITCH, FAT_TREE = "single-switch", "fat-tree"
 # When htsim ends.
 UNTIL = "1ms"
 # Idle time, in ps, below which it is a part of the traffic.
@@ -53,8 +55,10 @@ class Options:
     """Settings that files do not have.
 
     Attributes:
-        transport: What hosts do; by default DCQCN with files of HPCC's family, NDP with others.
-        topology: The network of traffic alone: a scenario to take it from, "single-switch" or "fat-tree".
+        transport: What hosts do; by default that of the scenario in `topology`, DCQCN with files of HPCC's family, NDP
+            with others.
+        topology: The network of traffic alone: a scenario to take it and the transport from, "single-switch" or
+            "fat-tree".
         start_unit: Unit of starts in a .cm file, "ps" or "us", or in a table.
         columns: The columns of a table without names, such as "src,dst,size,start_us"; one for each kind of table.
         rate: Rate of cables that have none.
@@ -62,6 +66,8 @@ class Options:
         rate_unit: Unit of a network's rates that are numbers.
         delay_unit: Unit of a network's delays that are numbers.
         hosts: The nodes of a graph that are hosts, or "leaves".
+        hosts_in_order: Whether the names of hosts in a table of flows are hosts 0, 1, ... in the order of their first
+            appearance.
         dialect: How to read a CDF that does not say it.
         packet_bytes: Payload of a packet, where a CDF or a table counts packets.
         interpolation: Between the points of a CDF: "linear" or "step".
@@ -80,6 +86,7 @@ class Options:
     rate_unit: str | None = None
     delay_unit: str | None = None
     hosts: Collection[str] | str | None = None
+    hosts_in_order: bool = False
     dialect: str | None = None
     packet_bytes: int | None = None
     interpolation: str | None = None
@@ -93,7 +100,7 @@ class Options:
         return {
             option.name: value
             for option in fields(self)
-            if (value := getattr(self, option.name)) is not None and value != ()
+            if (value := getattr(self, option.name)) is not None and value is not False and value != ()
         }
 
 
@@ -205,6 +212,12 @@ class _Import:
         self.notes: list[str] = []
         self.facts: dict[str, int | float | str] = {}
 
+    @functools.cached_property
+    def named_scenario(self) -> taken.Named | None:
+        """The scenario that --topology names; None for a network that follows from the flows."""
+        asked = self.options.topology
+        return None if asked is None or asked in BY_HOSTS else taken.named(asked)
+
     @property
     def transport(self) -> str:
         """The hosts' transport: by the option, the settings, or the formats.
@@ -308,13 +321,14 @@ class _Import:
         return settings
 
     def stack(self, network: Network | None) -> dict[str, Any]:
-        """Transport, queues and end of a run: by the settings; for htsim's files as its NDP."""
+        """Transport, queues and end of a run: by the settings; for htsim's files as its NDP, else by --topology."""
         if self.settings:
             rate = self.options.rate
             return self.settings.parts(
                 self.transport, network, quantity(rate, RATE_UNITS) if rate and not network else None
             )
         options, names = self.options, ("mtu", "cwnd", "queue")
+        scenario = None if network else self.named_scenario
         given = {name: value for name in names if (value := getattr(options, name)) is not None}
         htsim = any(name.startswith("htsim") for _, name in self.files)
         if htsim and self.transport == "ndp":
@@ -322,6 +336,8 @@ class _Import:
             self.notes += htsim_habits.notes(line, set(given))
             if options.routes is None:
                 self.notes.append(htsim_habits.BALANCER)
+            if options.transport is None and scenario and scenario.transport:
+                self.notes.append(scenario.not_taken())
             return htsim_habits.fields(line)
         for name in given:
             raise UserError(
@@ -331,6 +347,9 @@ class _Import:
             self.notes.append(
                 f"htsim's -mtu, -cwnd and -q are not in the file: {self.transport} and its ports have their defaults"
             )
+        elif options.transport is None and scenario and scenario.transport:
+            self.notes.append(scenario.taken())
+            return scenario.stack
         elif options.transport is None:
             self.notes.append(transports.by_default([name for _, name in self.files]))
         control = self.named[1] if self.named else None
@@ -439,8 +458,9 @@ class _Import:
             list(asked),
             start_unit=self.options.start_unit,
             packet_bytes=self.options.packet_bytes,
-            host_of=host_of,
-            hosts=network.hosts if network else self.named_hosts(),
+            hosts=Hosts(
+                network.hosts if network else self.named_hosts(), host_of, self.options.hosts_in_order
+            ),
             skip=skip,
             count=tables.counted(source),
         )
@@ -448,12 +468,7 @@ class _Import:
 
     def named_hosts(self) -> Sequence[str]:
         """The hosts of the scenario that --topology names; none of a network that follows from the flows."""
-        asked = self.options.topology
-        if asked is None or asked in BY_HOSTS:
-            return ()
-        from flowyard.interchange import exporting
-
-        return exporting.fabric(exporting.with_traffic({"topology": _topology_of(asked)[0]})).hosts
+        return self.named_scenario.hosts() if self.named_scenario else ()
 
     def numbers(self) -> dict[int, int] | None:
         """The hosts of the scenario that --topology names, by their numbers; None where there is none."""
@@ -471,16 +486,15 @@ class _Import:
             )
         highest = max(max(*entry.src, *entry.dst) for entry in flows.entries)
         hosts = flows.hosts or highest + 1
-        if asked not in BY_HOSTS:
+        if self.named_scenario:
             for key in ("rate", "delay"):
                 if given := getattr(self.options, key):
                     raise UserError(
                         f"--{key} {given}: the network is that of {asked}, with its own cables; "
                         f"--{key} goes with --topology {' or '.join(BY_HOSTS)}"
                     )
-            topology, path = _topology_of(asked)
-            self.notes.append(f"the network is that of {path}")
-            return topology
+            self.notes.append(f"the network is that of {self.named_scenario.path}")
+            return self.named_scenario.topology
         if not flows.hosts:
             self.notes.append(f"{hosts} hosts, because the highest number of a node is {highest}")
         fields: dict[str, Any] = {"hosts": hosts} if asked == SINGLE_SWITCH else {"k": _arity(hosts)}
@@ -519,28 +533,6 @@ class _Import:
         self.facts |= {key: found[key] for key in ("mean_bytes", "dialect", "interpolation")}
         self.facts["points"] = len(found["points"])
         return {"sizes": {"cdf": {"points": [list(point) for point in found["points"]]}}}
-
-
-def _topology_of(scenario: str) -> tuple[dict[str, Any], Path]:
-    """The topology of a scenario, and its file."""
-    from flowyard import scenarios
-
-    file = Path(scenario)
-    if scenario and not reading.is_there(file) and file.name.removesuffix(".toml") not in scenarios.names():
-        raise UserError(
-            f"--topology {shown(scenario)}: is no scenario file, and no packaged scenario, whose network to take; "
-            f"those are {', '.join(scenarios.names())}; {' and '.join(BY_HOSTS)} are networks for as many hosts as "
-            "the flows have"
-        )
-    path = scenarios.find(scenario)
-    text = load(path).text
-    data = (reading.parse_json if path.suffix == ".json" else reading.parse_toml)(text, str(path))
-    topology = data.get("topology") if isinstance(data, dict) else None
-    if isinstance(topology, str):
-        topology = {topology: {}}
-    if not isinstance(topology, dict):
-        raise UserError(f"{path}: has no topology to take")
-    return topology, path
 
 
 def _numbered(network: Network) -> dict[int, int]:
