@@ -99,7 +99,8 @@ def thinned(rows: pl.DataFrame) -> pl.DataFrame:
 class Queue(Chart):
     """The content of a port over time.
 
-    Facts: the mean, the 99th percentile and the largest number between `since` and `until`.
+    Facts: the mean and the 99th percentile of the samples between `since` and `until`, and the largest number of the
+    whole run, which samples may miss.
     """
 
     port: str
@@ -115,6 +116,8 @@ class Queue(Chart):
         "KB": ("queue_bytes", 1e3, "KB in the port"),
         "KB of credit": ("backlog_bytes", 1e3, "KB of unused credit"),
     }
+    # Columns of links with the largest content of a port.
+    LARGEST: ClassVar = {"packets": "queue_max_packets", "KB": "queue_max_bytes"}
 
     def observe(self) -> dict[str, Any]:
         return {"observe.samples": {"every": self.every, "links": [self.port], "flows": []}}
@@ -130,7 +133,12 @@ class Queue(Chart):
     def facts(self, result: fy.Result) -> Facts:
         values = self.of(result).filter(pl.col("time_ps") >= self.since)["value"]
         p99 = values.quantile(0.99, "linear")
-        return {"mean": value(values.mean()), "p99": value(p99), "max": value(values.max())}
+        facts = {"mean": value(values.mean()), "p99": value(p99)}
+        if column := self.LARGEST.get(self.unit):
+            links = pl.DataFrame(result.links)
+            port = links.filter(pl.concat_str("from", pl.lit(" -> "), "to") == self.port)
+            facts["max"] = value(port[column].max()) / self.SERIES[self.unit][1]
+        return facts
 
     def draw(self, axes: "list[Axes]", results: Results) -> None:
         for label, result in results.items():

@@ -240,7 +240,7 @@ TRANSPORTS = [
             "NDP": {"transport": "ndp"},
             "DCTCP": {"transport": {"tcp": {"preset": "datacentre", "congestion": "dctcp"}}},
         },
-        "In the samples the port holds at most {0[max]:.1f} KB under ExpressPass, {1[max]:.1f} KB under NDP and "
+        "The port holds at most {0[max]:.1f} KB under ExpressPass, {1[max]:.1f} KB under NDP and "
         "{2[max]:.1f} KB under DCTCP; the last flow takes {0[fct_max]:.2f}, {1[fct_max]:.2f} and "
         "{2[fct_max]:.2f} ms.",
     ),
