@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import flowyard as fy
-from flowyard import slotted
+from flowyard import results, slotted
 from flowyard.papers import register
 from flowyard.prototypes import Queue
 from flowyard.prototypes.examples.fixed_window import FixedWindow
@@ -189,6 +189,13 @@ def test_snippets_run(snippet: str, tmp_path: Path) -> None:
     handed = own if "python = {" in snippet else {}
     result = fy.run(path, {"run.until": "1ms", "run.audit": True}, **handed)
     assert result.violations == []
+
+
+def test_the_example_of_deployed_tcp_follows_the_advice(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "transports" / "which-tcp.md").read_text(encoding="utf-8")
+    path = tmp_path / "deployed.toml"
+    path.write_text(next(fence[3] for fence in FENCE.finditer(page) if fence[1] == "toml"), encoding="utf-8")
+    assert results.Checked(path).outlook().advice == []
 
 
 @pytest.mark.parametrize(("kind", "text"), OTHERS)
