@@ -7,6 +7,8 @@ _TIMES = ("ps", "ns", "µs", "ms", "s")
 _SIZES = ("B", "KB", "MB", "GB", "TB")
 _RATES = ("bit/s", "Kbps", "Mbps", "Gbps", "Tbps")
 _SCALES = {unit: 1000**power for units in (_TIMES, _SIZES, _RATES) for power, unit in enumerate(units)}
+# How far the time between two times may be off as they are shown, as a share of it.
+BETWEEN = 0.01
 
 
 def digits(value: float) -> str:
@@ -27,17 +29,28 @@ def duration(ps: float | None) -> str:
 
 
 def durations(start_ps: float, end_ps: float) -> tuple[str, str]:
-    """Two times; with more digits where three would make them one."""
+    """Two times; with more digits where three do not say what is between them."""
     start, end = duration(start_ps), duration(end_ps)
-    if start != end or start_ps == end_ps:
+    if _say_between(start, end, end_ps - start_ps):
         return start, end
     number, _, unit = end.partition("\u00a0")
     shown = len(number.partition(".")[2])
     for places in range(shown + 1, shown + 13):
         start, end = (f"{time / _SCALES[unit]:,.{places}f}\u00a0{unit}" for time in (start_ps, end_ps))
-        if start != end:
+        if _say_between(start, end, end_ps - start_ps):
             break
     return start, end
+
+
+def _say_between(start: str, end: str, ps: float) -> bool:
+    """Whether the time between two that are shown is about the one that is meant."""
+    return abs(_time_of(end) - _time_of(start) - ps) <= BETWEEN * ps
+
+
+def _time_of(shown: str) -> float:
+    number, _, unit = shown.partition("\u00a0")
+    scale: int = _SCALES[unit]
+    return float(number.replace(",", "")) * scale
 
 
 def size(number: float | None) -> str:
