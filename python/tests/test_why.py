@@ -349,6 +349,15 @@ def test_a_flow_is_named_with_its_hosts_and_size(tmp_path, capsys):
     assert "From db1 to web1, 30.0 KB, of reads." in page.replace("\N{NO-BREAK SPACE}", " ")
 
 
+def test_lists_that_are_cut_say_of_how_many(tmp_path, capsys):
+    fy.run(incast(9)).save(tmp_path / "run")
+    assert cli.main(["why", str(tmp_path / "run")]) == 0
+    assert "Flows for whose packets it waited, the first 5 of 8\n" in capsys.readouterr().out
+    fy.run(incast(6)).save(tmp_path / "whole")
+    assert cli.main(["why", str(tmp_path / "whole")]) == 0
+    assert "Flows for whose packets it waited\n" in capsys.readouterr().out
+
+
 def test_a_run_with_a_class_in_python_needs_its_file(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     own = (

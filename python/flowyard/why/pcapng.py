@@ -4,8 +4,8 @@ Source of the format: the Internet-Draft draft-ietf-opsawg-pcapng. Times are cut
 with finer ones in 64 bits, which wrap after 18 ms; the comment has the whole time in ps. Packets begin with an IPv4
 header (link type 101, raw IP) and a UDP header, whatever their transport; behind these are 24 bytes: flags (2: trimmed,
 8: marked, 16: control), 0, payload (2 bytes), packet number (4), sequence number (8), and the time when the packet was
-made, in ps (8), big-endian. Payload is cut off, and the length of a packet is that on the wire. observe.capture has
-TCP's own headers, of arrivals only.
+made, in ps (8), big-endian. Payload is cut off, and the length of a packet is that on the wire, or that of these
+headers where it is smaller. observe.capture has TCP's own headers, of arrivals only.
 """
 
 import struct

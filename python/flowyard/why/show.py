@@ -68,17 +68,23 @@ def tell(answer: "Answer") -> None:
         for name, time in answer.totals.items()
     ]
     show(TextTable(title, ("part", "us", "share"), parts))
-    if places := waits(answer)[:PLACES]:
+    if places := waits(answer):
         rows = [[answer.links[link], answer.tiers[link], f"{time / US:,.3f}"] for link, time in places]
-        show(TextTable("Ports where it waited", ("link", "tier", "us"), rows, left=2))
-    if others := whose(answer)[:PLACES]:
+        name = _listed("Ports where it waited", PLACES, len(places))
+        show(TextTable(name, ("link", "tier", "us"), rows[:PLACES], left=2))
+    if others := whose(answer):
         rows = [[f"flow {flow}", f"{time / US:,.3f}"] for flow, time in others]
-        show(TextTable("Flows for whose packets it waited", ("flow", "us"), rows))
+        name = _listed("Flows for whose packets it waited", PLACES, len(others))
+        show(TextTable(name, ("flow", "us"), rows[:PLACES]))
     if answer.losses:
-        more = len(answer.losses) - LOSSES
-        name = "Packets dropped or trimmed" + (f", the first {LOSSES}" if more > 0 else "")
+        name = _listed("Packets dropped or trimmed", LOSSES, len(answer.losses))
         head = ("link", "reason", "kind", "noticed by", "made at us", "us until repeated")
         show(TextTable(name, head, _losses(answer), left=4))
+
+
+def _listed(name: str, most: int, there: int) -> str:
+    """The name of a table that lists at most so many of those that there are."""
+    return f"{name}, the first {most} of {there:,}" if there > most else name
 
 
 def _losses(answer: "Answer") -> list[list[str]]:

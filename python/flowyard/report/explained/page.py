@@ -141,10 +141,10 @@ def _tables(answer: Answer) -> list[Grid]:
         [name, _us(time), Cell(percent(time / answer.fct_ps, 1), time)]
         for name, time in answer.totals.items()
     ]
-    ports = [[answer.links[link], Cell(answer.tiers[link]), _us(time)] for link, time in waits(answer)[:ROWS]]
+    ports = [[answer.links[link], Cell(answer.tiers[link]), _us(time)] for link, time in waits(answer)]
     others = [
         [f"flow {flow}", _us(time), Cell(percent(time / answer.fct_ps, 1), time)]
-        for flow, time in whose(answer)[:ROWS]
+        for flow, time in whose(answer)
     ]
     lost = [
         [
@@ -156,16 +156,21 @@ def _tables(answer: Answer) -> list[Grid]:
             _us(loss.packet.made_ps),
             Cell(NONE) if loss.took_ps is None else _us(loss.took_ps),
         ]
-        for loss in answer.losses[:ROWS]
+        for loss in answer.losses
     ]
-    more = f"the first {ROWS} of {len(answer.losses):,}" if len(answer.losses) > ROWS else ""
     head = ("kind", "packet", "link", "reason", "noticed by", "made at, µs", "µs until repeated")
     return [
         Grid("parts", "Parts of its time", "they add up to it", ("part", "µs", "share"), parts),
-        Grid("waits", "Ports where it waited", "", ("link", "tier", "µs"), ports),
-        Grid("whose", "Flows for whose packets it waited", "", ("flow", "µs", "share"), others),
-        Grid("losses", "Packets dropped or trimmed", more, head, lost),
+        _listed("waits", "Ports where it waited", ("link", "tier", "µs"), ports),
+        _listed("whose", "Flows for whose packets it waited", ("flow", "µs", "share"), others),
+        _listed("losses", "Packets dropped or trimmed", head, lost),
     ]
+
+
+def _listed(key: str, title: str, head: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> Grid:
+    """A table of the first rows, which says of how many they are."""
+    aside = f"the first {ROWS} of {len(rows):,}" if len(rows) > ROWS else ""
+    return Grid(key, title, aside, head, rows[:ROWS])
 
 
 def _place(flow: int | None) -> int:
