@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from conftest import PATIENCE_S
 import flowyard as fy
 from flowyard import cli, scenarios, text
 from flowyard.analysis import goodput_bps
-from flowyard.commands import scenario_fields
+from flowyard.commands import explain, scenario_fields
 from flowyard.errors import EngineError
 
 PACKAGED = ", ".join(scenarios.names())
@@ -112,6 +113,10 @@ def test_an_empty_folder_is_filled(flowyard, small, tmp_path):
         (["check", "broken.toml"], "broken.toml"),
         (["explain", "fct"], "no column fct; did you mean fct_ps"),
         (["explain", "FCT"], "no column FCT; did you mean fct_ps"),
+        (["explain", "p99"], "no column p99; did you mean slowdown_p99 or fct_p99_ps or lateness_p99_ps or "),
+        (["explain", "PFC"], "did you mean queue.lossless (priority flow control), pauses or paused_ps"),
+        (["explain", "bisection"], "flowyard topology prints it: the least capacity, one way"),
+        (["explain", "slowdown", "fct_p"], "no column fct_p; did you mean fct_ps"),
         (
             ["explain", "jain"],
             "no column jain; flowyard explain, without a name, lists all; docs/metrics.md defines",
@@ -302,6 +307,27 @@ def test_explain_knows_what_is_sampled_and_counted(name, tables, capsys):
         for columns in found.values()
         for column in columns
     )
+
+
+def test_explain_takes_several_names(capsys):
+    assert cli.main(["explain", "fct_ps", "slowdown", "initial_window", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [column["name"] for column in found["flows"]] == ["fct_ps", "slowdown"]
+    assert "transport.ndp.initial_window" in [field["name"] for field in found["scenario"]]
+    assert cli.main(["explain", "fct_ps", "pg"]) == 2
+    assert cli.main(["explain", "fct_ps", "transport.ndp.initial_window"]) == 0
+    said = capsys.readouterr().out
+    assert "last byte at the receiver" in said
+    assert "transport.ndp.initial_window: whole number" in said
+
+
+def test_each_word_of_the_field_is_no_name_here():
+    tables = fy.explain()
+    for word, meant in explain.ELSEWHERE.items():
+        assert not explain._named([word], tables)
+        assert not scenario_fields.named(fy.schema(), word)
+        for name in re.findall(r"[a-z-]+\.[a-z.-]*[a-z]|[a-z]+_[a-z_]+", meant):
+            assert scenario_fields.named(fy.schema(), name) or explain._named([name], tables), name
 
 
 def test_explain_proposes_series_too(capsys):

@@ -4,14 +4,21 @@ import argparse
 import json
 import re
 import textwrap
+from collections.abc import Sequence
 
 from flowyard.commands import options
 from flowyard.errors import UserError
 
 NAME = "explain"
 HELP = "print the meaning of the columns of results, or of a field of scenarios"
-# So many fields of a name are printed.
-FIELDS_MAX = 12
+# So many fields of a name are printed, and so many names proposed.
+FIELDS_MAX, NEAR_MAX = 12, 6
+# Words of the field that are no name here, and where to find what they mean.
+ELSEWHERE = {
+    "bisection": "flowyard topology prints it: the least capacity, one way, between two halves of the hosts",
+    "ecmp": "did you mean routing.balancer.per-flow",
+    "pfc": "did you mean queue.lossless (priority flow control), pauses or paused_ps",
+}
 
 Columns = dict[str, list[dict[str, str]]]
 
@@ -20,42 +27,48 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """A column or a field."""
     options.as_json(parser)
     parser.add_argument(
-        "column",
-        nargs="?",
+        "names",
+        nargs="*",
         metavar="NAME",
-        help="a column, or a field or member of scenarios, such as transport.ndp.initial_window; default all columns",
+        help="columns, or fields or members of scenarios, such as transport.ndp.initial_window; default all columns",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the columns of that name, or all, by table; or the fields of that name if there is no such column."""
+    """Prints the columns of each name, or all, by table; or its fields if there is no such column."""
     from flowyard import _native, results
     from flowyard.sweeps import columns as of_sweeps
     from flowyard.terminal.exits import COMPLETE
 
     slotted = {f"slotted/{table}": columns for table, columns in _native.explain_slotted().items()}
     tables = results.explain() | slotted | of_sweeps.explain()
-    if name := arguments.column:
-        found = _named(name, tables)
-        if not found:
-            if fields := _fields_of(name):
-                return _show_fields(fields, as_json=arguments.json)
-            raise _unknown(name, tables)
-        tables = found
+    fields: dict[str, list[dict[str, str]]] = {}
+    if arguments.names:
+        fields = {name: _fields_of(name) for name in arguments.names if not _named([name], tables)}
+        if unknown := [name for name, found in fields.items() if not found]:
+            raise _unknown(unknown[0], tables)
+        tables = _named(arguments.names, tables)
     if arguments.json:
-        print(json.dumps(tables, indent=2))
+        listed = [field for found in fields.values() for field in found]
+        print(json.dumps(tables | ({"scenario": listed} if listed else {}), indent=2, ensure_ascii=False))
         return COMPLETE
     from flowyard.terminal.console import show_columns
 
     for table, columns in tables.items():
         show_columns(table, columns)
+    for found in fields.values():
+        _show_fields(found)
     return COMPLETE
 
 
-def _named(name: str, tables: Columns) -> Columns:
-    """The columns of a name, or with such a value, by table."""
+def _named(names: Sequence[str], tables: Columns) -> Columns:
+    """The columns of these names, or with such values, by table."""
     found = {
-        table: [column for column in columns if column["name"] == name or name in _values_of(column)]
+        table: [
+            column
+            for column in columns
+            if column["name"] in names or not _values_of(column).isdisjoint(names)
+        ]
         for table, columns in tables.items()
     }
     return {table: columns for table, columns in found.items() if columns}
@@ -69,17 +82,16 @@ def _unknown(name: str, tables: Columns) -> UserError:
 
     every = [column for columns in tables.values() for column in columns]
     names = sorted({column["name"] for column in every}.union(*map(_values_of, every)))
-    # A part of a name, such as p99, is closer to it than letters say.
     plain = name.lower()
-    near = (
-        difflib.get_close_matches(plain, names, n=3)
-        or [each for each in names if plain in each.split("_")][:6]
-    )
-    meant = (
-        f"did you mean {' or '.join(near)}"
-        if near
-        else ("flowyard explain, without a name, lists all; docs/metrics.md defines the metrics of reports")
-    )
+    # A part of a name, such as p99, is closer to it than letters say; closest in a name of few parts.
+    having = sorted((each for each in names if plain in each.split("_")), key=lambda each: each.count("_"))
+    near = having[:NEAR_MAX] or difflib.get_close_matches(plain, names, n=3)
+    if plain in ELSEWHERE:
+        meant = ELSEWHERE[plain]
+    elif near:
+        meant = f"did you mean {' or '.join(near)}"
+    else:
+        meant = "flowyard explain, without a name, lists all; docs/metrics.md defines the metrics of reports"
     return UserError(f"no column {name}; {meant}")
 
 
@@ -99,13 +111,8 @@ def _fields_of(name: str) -> list[dict[str, str]]:
     return scenario_fields.named(results.schema(), name)
 
 
-def _show_fields(fields: list[dict[str, str]], *, as_json: bool) -> int:
+def _show_fields(fields: list[dict[str, str]]) -> None:
     """Prints fields of scenarios."""
-    from flowyard.terminal.exits import COMPLETE
-
-    if as_json:
-        print(json.dumps({"scenario": fields}, indent=2, ensure_ascii=False))
-        return COMPLETE
     for field in fields[:FIELDS_MAX]:
         default = f"; default {field['default']}" if field["default"] else ""
         print(f"{field['name']}: {field['kind']}{default}")
@@ -113,7 +120,6 @@ def _show_fields(fields: list[dict[str, str]], *, as_json: bool) -> int:
         print(f"  {field['page']}")
     if len(fields) > FIELDS_MAX:
         print(f"and {len(fields) - FIELDS_MAX} more fields of that name; give more of the path")
-    return COMPLETE
 
 
 def _values_of(column: dict[str, str]) -> set[str]:

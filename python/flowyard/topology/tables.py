@@ -57,7 +57,7 @@ def _capacity(network: Network, survey: dict[str, Any]) -> list[tuple[str, str]]
         ("hosts together send", rate(sent)),
         ("bisection", f"{relation}{rate(bisection['bps'])}"),
         ("", bisection["how"]),
-        ("bisection a host", f"{relation}{rate(2 * bisection['bps'] / network.hosts)}"),
+        ("bisection, a host of one half", f"{relation}{rate(2 * bisection['bps'] / network.hosts)}"),
     ]
     if survey["oversubscription"] is not None:
         rows.append(("oversubscription", f"{survey['oversubscription']:g}:1"))
