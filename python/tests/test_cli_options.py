@@ -101,7 +101,6 @@ def test_an_export_without_a_name_goes_by_its_scenario(small, to, name):
         ("small.toml --to xlsx", "flowyard show DIR --csv flows -o flows.csv, or -o all.xlsx"),
         # A file of that name is there already: what is wrong is the format.
         ("small.toml --to dot -o small.toml", '"dot" is not a format; formats are htsim-cm'),
-        ("there --to graphml", "export its scenario: flowyard export there/run.json --to graphml"),
         ("there --to hpcc-pfc --set run.seed=3", "to which --set and --seed do not apply"),
     ],
 )
@@ -109,7 +108,14 @@ def test_an_export_that_is_none_names_the_one_that_is(capsys, small, words, said
     assert main(["run", str(small), "-o", "there"]) == 0
     assert main(["export", *words.split()]) == 2
     assert said in capsys.readouterr().err
-    assert main(["export", "there/run.json", "--to", "graphml", "-o", "n.graphml"]) == 0
+
+
+@pytest.mark.parametrize("to", ["graphml", "hpcc-flow"])
+def test_the_scenario_of_a_run_goes_by_the_folder_too(small, to):
+    assert main(["run", str(small), "-o", "there"]) == 0
+    assert main(["export", "there/run.json", "--to", to, "-o", "file"]) == 0
+    assert main(["export", "there", "--to", to, "-o", "folder"]) == 0
+    assert Path("file").read_bytes() == Path("folder").read_bytes()
 
 
 def test_an_export_of_more_flows_than_a_run_starts_says_so(capsys, small):

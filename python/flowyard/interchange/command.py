@@ -108,7 +108,7 @@ def writing_folder(folder: Path) -> Iterator[None]:
 def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
     """`flowyard export`."""
     require_format(arguments.to)
-    _require_kind(Path(arguments.scenario), arguments.to, overrides)
+    _require_kind(arguments.to, overrides)
     suffix = (FORMATS | OF_RUNS).get(arguments.to, "")
     output = arguments.output or Path(Path(arguments.scenario).stem + suffix)
     refuse_taken(output)
@@ -117,7 +117,11 @@ def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) 
         written = of_run(arguments.scenario, arguments.to)
     else:
         written = export(
-            arguments.scenario, arguments.to, overrides, entry=arguments.entry, progress=progress
+            _scenario_of(arguments.scenario),
+            arguments.to,
+            overrides,
+            entry=arguments.entry,
+            progress=progress,
         )
     write_new(output, written.text)
     title = f"{arguments.scenario} -> {output} ({arguments.to})"
@@ -125,15 +129,16 @@ def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) 
     return 0
 
 
-def _require_kind(source: Path, to: str, overrides: Mapping[str, object]) -> None:
-    """Raises a UserError for a scenario in place of the folder of a run, and for a folder in place of a scenario."""
+def _require_kind(to: str, overrides: Mapping[str, object]) -> None:
+    """Raises a UserError for changes of a run that has ended."""
     if to in OF_RUNS and overrides:
         raise UserError(f"{to} is written of a run that has ended, to which --set and --seed do not apply")
-    if to in FORMATS and (source / "run.json").is_file():
-        file = source / "run.json"
-        raise UserError(
-            f"{source}: is the folder of a run; export its scenario: flowyard export {file} --to {to}"
-        )
+
+
+def _scenario_of(source: str) -> str:
+    """The file of a scenario: that of a run, whose folder is named."""
+    own = Path(source) / "run.json"
+    return str(own) if own.is_file() else source
 
 
 def refuse_no_peer(files: Sequence[Path]) -> None:
