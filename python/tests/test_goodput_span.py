@@ -92,5 +92,12 @@ def test_goodput_of_a_window_has_its_ends():
 def test_the_ends_of_a_short_window_late_in_a_run_differ():
     late = {"from_ps": 2 * 10**12, "until_ps": 2 * 10**12 + 98 * 10**6, "carried_load": None}
     summary = {"measured": {**late, "hosts_payload": 0.5, "hosts_wire": 0.6}, "end_ps": 2_000_100_000_000}
-    assert dict(loads.lines(summary))["measured"] == "from 2.0000 s to 2.0001 s"
-    assert goodput.over(summary) == "from 2.0000\u00a0s to 2.0001\u00a0s"
+    assert dict(loads.lines(summary))["measured"] == "from 2.000000 s to 2.000098 s"
+    assert goodput.over(summary) == "from 2.000000\u00a0s to 2.000098\u00a0s"
+
+
+def test_a_run_without_a_complete_flow_has_one_line_for_all_times():
+    rows = summary_table(fy.run(IDLE_END, {"run.until": "20us"}), "run").rows
+    assert [row for row in rows if "FCT" in row[0] or "slowdown" in row[0]] == [
+        ("FCT, slowdown", "none: no flow is complete")
+    ]

@@ -77,7 +77,8 @@ def test_a_comparison_has_a_row_for_each(incast, capsys):
     means = open_sweep(Path("both")).means
     assert means["pauses"][0] > means["pauses"][1] == 0
     assert line(out, "pauses").split() == [f"{means['pauses'][0]:.0f}", "0"]
-    first = line(out, "time paused").split()
+    *first, none = line(out, "time paused, all ports").split()
+    assert none == "0"
     assert milliseconds(" ".join(first)) == pytest.approx(means["paused_ps"][0] / 1e9, rel=5e-3)
     # Replicas have their means.
     assert main(["run", str(incast), "--replicas", "2", "-o", "two"]) == 0

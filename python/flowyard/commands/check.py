@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     from flowyard import _native, memory, results, run_time, scenarios
     from flowyard.terminal import folding
     from flowyard.terminal.exits import COMPLETE
-    from flowyard.text import room
+    from flowyard.text import digits, room
 
     path = scenarios.find(arguments.scenario)
     overrides = options.overrides(arguments)
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     hops, ends = needs["packet_hops"], needs["end_ps"] / 1e9
     taken = room(needs["memory_bytes"])
     least = "at least " if is_least else ""
-    _part("needs", f"about {taken}; {least}{hops:,} packet-hops for {least}{ends:,.3g} ms simulated")
+    _part("needs", f"about {taken}; {least}{hops:,} packet-hops for {least}{digits(ends)} ms simulated")
     _part("", run_time.said(needs, speed, is_least=is_least))
     if why_least:
         _part("", why_least)

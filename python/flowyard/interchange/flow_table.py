@@ -28,7 +28,7 @@ class Reading:
         columns: Its columns, in their order.
         start_unit: Unit of starts that have none.
         packet_bytes: Payload of a packet, if sizes are in packets.
-        hosts: What cells may call a host.
+        hosts: The names and numbers that cells may have for hosts.
         skip: The line with the names of the columns.
         count: How many flows the first line announces, if it does.
     """

@@ -17,7 +17,7 @@ _NUMBERED = re.compile(r"[A-Za-z]+[ _.-]?(\d+)", re.ASCII)
 
 @dataclass
 class Hosts:
-    """What cells may call a host.
+    """The names and numbers that cells may have for hosts.
 
     Attributes:
         names: The names of the network's hosts; none of a network that follows from the flows.

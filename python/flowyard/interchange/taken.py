@@ -1,6 +1,6 @@
-"""What `--topology` names for flows without a network: a network by its number of hosts, or a scenario.
+"""The network that `--topology` names for flows without one: by its number of hosts, or of a scenario.
 
-Of a scenario they take the network and the transport.
+Of a scenario flows take the transport, too.
 """
 
 from __future__ import annotations

@@ -39,6 +39,11 @@ class Metric:
         return f"{self.show(mean)} ± {self.show(half)}"
 
 
+def _paused(ps: float | None) -> str:
+    """A time, of which none needs no unit."""
+    return "0" if ps == 0 else text.duration(ps)
+
+
 OFFERED = Metric("offered_load", "offered load", "offered", "ratio", text.ratio, configured=True)
 REALISED = Metric("realised_load", "realised load", "realised", "ratio", text.ratio)
 CARRIED = Metric("carried_load", "carried load", "carried", "ratio", text.ratio)
@@ -93,7 +98,7 @@ ALL_METRICS = {
         ),
         *(Metric(name, terms.TERMS[name].name, name, "count", text.mean_count) for name in COUNTED),
         Metric("pauses", "pauses", "pauses", "count", text.mean_count),
-        Metric("paused_ps", "time paused", "paused_ps", "duration", text.duration),
+        Metric("paused_ps", terms.TERMS["paused_ps"].name, "paused_ps", "duration", _paused),
         Metric("hosts_wire", "links to hosts busy", "wire", "share", text.percent, most=1.0),
         Metric("end_ps", "simulated time", "", "duration", text.duration),
         Metric("packet_hops", "packet-hops", "", "count", text.mean_count),

@@ -104,14 +104,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
         ("status", result.status),
         ("simulated", f"{result.summary['end_ps'] / 1e9:.3f} ms in {counters['wall_s']:.2f} s"),
         ("flows completed", f"{total['completed']:,} of {total['flows']:,}"),
-        *(
-            (f"FCT {name}", " ".join([_fct(total, name), *_known(_fct_interval(total, name)), "us"]))
-            for name in ("mean", *SHOWN)
-        ),
-        *(
-            (f"slowdown {name}", " ".join([_slowdown(total, name), *_known(_slowdown_interval(total, name))]))
-            for name in ("mean", *SHOWN)
-        ),
+        *_times(total),
         *loads.lines(result.summary),
         *_goodput(result),
         *(_deadlines(result) if total["due"] else ()),
@@ -130,6 +123,22 @@ def summary_table(result: "Result", title: str) -> TextTable:
         ("digest", result.summary["digest"][:16]),
     ]
     return TextTable(title, ("", ""), rows)
+
+
+def _times(total: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Completion times and slowdowns of all flows; one line where no flow is complete."""
+    if not total["completed"]:
+        return [("FCT, slowdown", "none: no flow is complete")]
+    return [
+        *(
+            (f"FCT {name}", " ".join([_fct(total, name), *_known(_fct_interval(total, name)), "us"]))
+            for name in ("mean", *SHOWN)
+        ),
+        *(
+            (f"slowdown {name}", " ".join([_slowdown(total, name), *_known(_slowdown_interval(total, name))]))
+            for name in ("mean", *SHOWN)
+        ),
+    ]
 
 
 def sizes_table(result: "Result") -> TextTable | None:
