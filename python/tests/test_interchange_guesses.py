@@ -1,5 +1,7 @@
 """Files and graphs that users bring and that are not read as they are: the message says what to write instead."""
 
+import re
+
 import networkx
 import pytest
 
@@ -219,3 +221,90 @@ class TestTransportOfTheNamedScenario:
         (here / "fab.toml").write_text("[topology.single-switch]\nhosts = 4\n")
         imported = read([here / "f.csv"], topology=str(here / "fab.toml"))
         assert any("no file names the transport: hosts run ndp" in note for note in imported.notes)
+
+
+@pytest.mark.parametrize(
+    "text", ["size,probability\n1000,0.5\n10000,0.3\n100000,0.2\n", "1000 50\n9000 30\n90000 20\n"]
+)
+@pytest.mark.parametrize("options", [[], ["--dialect", "fraction"]])
+def test_shares_of_single_sizes_are_no_distribution(text, options, here, capsys):
+    (here / "s.csv").write_text(text)
+    said = refusal(["s.csv", "--format", "cdf", *options], capsys)
+    assert "they are those of single sizes, and a CDF has those of all up to a size; write the sums, " in said
+    assert re.search(r"write the sums, (0.5, 0.8, 1|50, 80, 100)\n", said)
+
+
+@pytest.mark.parametrize("text", ["1000 0.5\n9000 0.8\n90000 0.7\n", "1000 0.2\n9000 0.5\n90000 0.9\n"])
+def test_other_shares_are_no_density(text, here, capsys):
+    (here / "s.txt").write_text(text)
+    assert "single sizes" not in refusal(["s.txt", "--format", "cdf"], capsys)
+
+
+class TestColumnsOfTables:
+    """Columns that a scenario has fields for."""
+
+    def test_cables_by_their_units_with_losses(self, here):
+        (here / "c.csv").write_text("from,to,gbps,us,loss\na,s,10,1,0.001\nb,s,25,2,0\nc,s,10,1,1e-5\n")
+        imported = read([here / "c.csv"], hosts="leaves")
+        assert (imported.scenario["topology"]["explicit"]["rate"], imported.facts["faults"]) == ("10Gbps", 2)
+        assert imported.scenario["faults"]["events"] == [
+            {"at": "0s", "target": {"cable": ["a", "s"]}, "change": {"loss": 0.001}},
+            {"at": "0s", "target": {"cable": ["c", "s"]}, "change": {"loss": 1e-05}},
+        ]
+        assert "losses without % read as shares of packets" in imported.notes
+
+    @pytest.mark.parametrize(
+        ("name", "cell"),
+        [("loss (%)", "0.1"), ("loss_percent", "0.1"), ("loss", "0.1%"), ("Loss Rate", "0.1 %")],
+    )
+    def test_losses_in_percent(self, name, cell, here):
+        (here / "c.csv").write_text(f"a,b,rate,lat,{name}\nx,s,10Gbps,1us,{cell}\ny,s,10Gbps,1us,\n")
+        imported = read([here / "c.csv"], hosts="leaves")
+        assert [event["change"] for event in imported.scenario["faults"]["events"]] == [{"loss": 0.001}]
+        assert not any("losses" in note for note in imported.notes)
+
+    @pytest.mark.parametrize(
+        ("rows", "said"),
+        [
+            (
+                "a,s,10Gbps,1us,5\n",
+                'line 2: loss is "5"; must be a share of packets, 0 to 1, or percent as in 0.1%',
+            ),
+            ("a,s,10Gbps,1us,x\n", 'line 2: loss is "x"; must be'),
+            ("a,s,10Gbps,1us,0.1\ns,a,10Gbps,1us,0.2\n", "line 3: loss is 0.2, but 0.1 for a parallel cable"),
+        ],
+    )
+    def test_losses_that_are_none(self, rows, said, here, capsys):
+        (here / "c.csv").write_text(f"a,b,rate,delay,loss\n{rows}")
+        assert said in refusal(["c.csv", "--hosts", "leaves"], capsys)
+
+    def test_a_cable_without_a_rate_leads_to_the_columns_that_are_not_read(self, here, capsys):
+        (here / "c.csv").write_text("from,to,velocity,us\na,s,10,1\n")
+        said = refusal(["c.csv", "--hosts", "leaves"], capsys)
+        assert "give one for all such edges (--rate); columns not read: velocity" in said
+
+    def test_deadlines(self, here):
+        rows = "0,1,1000,50\n1,2,2000\n2,3,3000,50\n3,0,4000,0\n0,2,5000,7.5\n"
+        (here / "f.csv").write_text("src,dst,bytes,deadline_us\n" + rows)
+        imported = read([here / "f.csv"], topology="single-switch")
+        found = [
+            (entry["name"], entry["sizes"]["list"], entry.get("deadline"))
+            for entry in imported.scenario["traffic"]
+        ]
+        assert found == [
+            ("flows-due-50us", [1000, 3000], "50us"),
+            ("flows", [2000, 4000], None),
+            ("flows-due-7500ns", [5000], "7500ns"),
+        ]
+        assert any(note.startswith("deadlines read as times from the start") for note in imported.notes)
+        assert fy.run(imported.scenario).status == "complete"
+
+    def test_deadlines_have_units_and_not_too_many_values(self, here, capsys):
+        (here / "f.csv").write_text("src,dst,bytes,deadline\n0,1,1000,50\n")
+        said = refusal(["f.csv", "--topology", "single-switch"], capsys)
+        assert 'line 2: deadline is "50", without a unit; name it, as in deadline_us or 50us' in said
+        rows = "".join(f"0,1,1000,{i}us\n" for i in range(1, 1002))
+        (here / "f.csv").write_text(f"src,dst,bytes,deadline\n{rows}")
+        imported = read([here / "f.csv"], topology="single-switch")
+        assert len(imported.scenario["traffic"]) == 1
+        assert any("deadlines not read: there are 1,001 different ones" in note for note in imported.notes)

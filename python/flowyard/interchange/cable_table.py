@@ -12,13 +12,15 @@ from flowyard.folders.reading import shown
 from flowyard.interchange import cabling, tables
 from flowyard.interchange.columns import CABLES, Column, unique
 from flowyard.interchange.columns import named as named_columns
-from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity
+from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, decimal, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowyard.interchange.network import Network
 
+# Digits of a loss.
+_PLACES = 15
 # Rows by which columns without names are told.
 _LOOKED_AT = 50
 
@@ -40,7 +42,7 @@ def read(source: Source, columns: Sequence[Column] | None = None, **options: Any
             )
         _refuse_flows(source, columns)
     columns = list(columns)
-    found = cabling.Cabling()
+    found, losses = cabling.Cabling(), _Losses(source)
     for row in tables.rows(source, head.line if head else 0):
         tables.check_width(source, row, columns)
         a, b = (_end(source, row, columns, role) for role in ("a", "b"))
@@ -51,12 +53,53 @@ def read(source: Source, columns: Sequence[Column] | None = None, **options: Any
                 word, column = cell
                 data[role] = word + column.unit if column.unit and word[-1:].isdecimal() else word
         found.join(a, b, data)
+        cell = tables.cell(source, row, columns, "loss") if _has(columns, "loss", row) else None
+        losses.add(row[0], (a, b), *cell if cell else ("", None))
     try:
         network = cabling.network_of(found.by_node(), **options)
+    except cabling.LackingError as error:
+        raise source.wrong(0, "; ".join([str(error), *tables.unread(columns)])) from None
     except UserError as error:
         raise source.wrong(0, str(error)) from None
-    network.notes += tables.unread(columns)
+    number = {name: node for node, name in enumerate(network.names)}
+    for (a, b), share in losses.shares.items():
+        if share:
+            low, high = sorted((number[a], number[b]))
+            network.loss[low, high] = share
+    network.notes += [*losses.notes(), *tables.unread(columns)]
     return network
+
+
+class _Losses:
+    """Shares of packets that cables lose, by their ends: one for all cables between two nodes, as a fault has it."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.shares: dict[tuple[str, str], float] = {}
+        self.bare = False
+
+    def add(self, line: int, ends: tuple[str, str], word: str, column: Column | None) -> None:
+        """That of a cable; a cell without any is none."""
+        share = self._share(line, word, column.unit if column else None) if word else 0.0
+        known = self.shares.setdefault((min(ends), max(ends)), share)
+        if known != share:
+            raise self.source.wrong(
+                line, f"loss is {share:g}, but {known:g} for a parallel cable; they must agree"
+            )
+
+    def notes(self) -> list[str]:
+        """How losses without a unit are read."""
+        return ["losses without % read as shares of packets"] if self.bare else []
+
+    def _share(self, line: int, word: str, unit: str | None) -> float:
+        percent = word.endswith("%") or unit == "%"
+        number = decimal(word.removesuffix("%").strip(), _PLACES)
+        share = number[0] / 10 ** (_PLACES + 2 * percent) if number else 2.0
+        if share > 1:
+            what = "must be a share of packets, 0 to 1, or percent as in 0.1%"
+            raise self.source.wrong(line, f"loss is {shown(word)}; {what}")
+        self.bare |= share > 0 and not percent
+        return share
 
 
 def _refuse_flows(source: Source, columns: Sequence[Column]) -> None:

@@ -28,6 +28,10 @@ RAW_RATE = "LinkSpeedRaw"
 LEAVES = "leaves"
 
 
+class LackingError(UserError):
+    """A cable has no rate or no delay, and the user names none for such cables."""
+
+
 @dataclass
 class Cabling:
     """Nodes and edges, with the attributes that a file gives them.
@@ -178,7 +182,7 @@ class _Attribute:
         if self.name == "rate" and RAW_RATE in data:
             return self.value(f"{RAW_RATE} of {edge}", f"{data[RAW_RATE]}bit/s")
         if self.default is None:
-            raise UserError(
+            raise LackingError(
                 f"{edge} has none of {', '.join(self.keys)}; give one for all such edges (--{self.name})"
             )
         self.has_default = True

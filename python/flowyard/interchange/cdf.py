@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowyard.errors import UserError
-from flowyard.interchange.text import Source
+from flowyard.interchange import tables
+from flowyard.interchange.text import Source, decimal
 
 Point = tuple[int, float]
 
@@ -20,6 +21,8 @@ TILT_PERCENT = 1e-6
 # A stated mean may be off by that share, and is another quantity if it is so many times the points'.
 MEAN_CLOSE = 0.02
 MEAN_FAR = 2
+# A line of a distribution, digits of a share, and how far the sum of all may be off.
+SIZE_AND_SHARE, _PLACES, SUM_CLOSE = 2, 12, 1e-3
 # Points of a curve that is measured.
 MEASURED_MAX = 1000
 
@@ -35,9 +38,27 @@ def read(
     try:
         text = _native.read_cdf(source.text, source.name, dialect, packet_bytes, interpolation)
     except ValueError as error:
-        raise UserError(str(error)) from None
+        raise _density(source) or UserError(str(error)) from None
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+def _density(source: Source) -> UserError | None:
+    """What is wrong with shares of single sizes: they add up to one, where each of a CDF is the sum up to its size."""
+    shares = []
+    for _, words in tables.rows(source):
+        number = decimal(words[-1], _PLACES) if len(words) == SIZE_AND_SHARE else None
+        if number:
+            shares.append(number[0] / 10**_PLACES)
+    sums = list(itertools.accumulate(shares))
+    whole = next((whole for whole in (1, 100) if sums and abs(sums[-1] - whole) <= whole * SUM_CLOSE), None)
+    if whole is None or abs(shares[-1] - whole) <= whole * SUM_CLOSE:
+        return None
+    first = ", ".join(f"{share:.4g}" for share in sums[:3])
+    what = (
+        f"shares add up to {whole}: they are those of single sizes, and a CDF has those of all up to a size"
+    )
+    return source.wrong(0, f"{what}; write the sums, {first}{', ...' if len(sums) > 3 else ''}")
 
 
 def compare_mean(source: Source, found: dict[str, Any], *, told: bool, notes: list[str]) -> None:

@@ -18,8 +18,12 @@ FLOWS, CABLES = "flows", "cables"
 SIZE_UNITS = {"b": 0, "byte": 0, "bytes": 0, "kb": 3, "mb": 6, "gb": 9, "tb": 12}
 # Powers of two of a byte.
 BINARY_UNITS = {"kib": 10, "mib": 20, "gib": 30, "tib": 40, "ki": 10, "mi": 20, "gi": 30, "ti": 40}
-# Units that are names of columns of sizes by themselves, as bytes is.
-ALONE = ("kb", "mb", "gb", "kib", "mib", "gib")
+# Units that are names of columns by themselves, as bytes is.
+ALONE = {
+    "size": ("kb", "mb", "gb", "kib", "mib", "gib"),
+    "rate": ("kbps", "mbps", "gbps", "tbps"),
+    "delay": ("ps", "ns", "us", "ms"),
+}
 # Names of columns of sizes in bits, which are not read.
 _BITS = re.compile(r"[kmgt]i?b|[kmgt]?(bit|bits)")
 _SIZE = re.compile(r"([0-9.]+(?:e[+-]?[0-9]+)?)\s*([a-z]*)", re.ASCII)
@@ -52,12 +56,14 @@ NAMES: dict[str, dict[str, tuple[str, ...]]] = {
         "size": ("size", "bytes", "flow_size", "flowsize", "message_size", "msg_size", "volume"),
         "packets": ("packets", "pkts", "num_packets", "packet_count", "n_packets"),
         "start": ("start", "start_time", "starttime", "arrival", "arrival_time", "time", "timestamp", "t"),
+        "deadline": ("deadline", "due"),
     },
     CABLES: {
         "a": _sides("a", "1", "source src from local_device local_host u"),
         "b": _sides("b", "2", "target dst to remote_device remote_host v destination dest"),
         "rate": ("rate", "speed", "bandwidth", "capacity", "bw", "data_rate", "datarate", "link_speed", "linkspeed"),
-        "delay": ("delay", "latency", "propagation_delay", "link_delay"),
+        "delay": ("delay", "latency", "lat", "propagation_delay", "link_delay"),
+        "loss": ("loss", "loss_rate", "packet_loss", "error_rate", "drop_rate"),
     },
 }  # fmt: skip
 # What --columns may call a column that is not read.
@@ -214,11 +220,12 @@ def _column(word: str, kind: str) -> Column:
     name = _plain_name(word)
     for role, names in NAMES[kind].items():
         if name in names:
-            # A column called bytes says its unit.
-            return Column(word, role, "bytes" if name == "bytes" else None)
-        # Of kB there was a word k and a word B.
-        if role == "size" and (unit := name.replace("_", "")) in ALONE and _unit(role, unit, word):
+            # A column called bytes says its unit, and so does one with a percent sign.
+            unit = "bytes" if name == "bytes" else "%" if role == "loss" and "%" in word else None
             return Column(word, role, unit)
+        # Of kB there was a word k and a word B.
+        if (alone := name.replace("_", "")) in ALONE.get(role, ()) and (known := _unit(role, alone, word)):
+            return Column(word, role, known)
         stem, _, unit = name.rpartition("_")
         if stem in names and (known := _unit(role, unit, word)):
             return Column(word, role, known)
@@ -227,7 +234,7 @@ def _column(word: str, kind: str) -> Column:
 
 def _unit(role: str, unit: str, word: str) -> str | None:
     """The unit at the end of a column's name, if it is one of what the column holds."""
-    if role in ("start", "delay"):
+    if role in ("start", "delay", "deadline"):
         unit = _LONG_TIMES.get(unit, unit)
         return unit if unit_power(unit, TIME_UNITS) is not None else None
     if role == "size":
@@ -239,6 +246,8 @@ def _unit(role: str, unit: str, word: str) -> str | None:
         spelt = unit[:1].upper() + unit[1:] if unit[:1] in "kmgt" else unit
         is_bytes = re.search(r"B(ps|/s)?\W*$", word) is not None
         return spelt if unit_power(spelt, RATE_UNITS) is not None and not is_bytes else None
+    if role == "loss":
+        return "%" if unit in ("percent", "pct") else None
     return None
 
 

@@ -11,7 +11,7 @@ from flowyard.errors import UserError
 from flowyard.folders.reading import shown
 from flowyard.interchange import tables
 from flowyard.interchange.columns import Column, size_bytes
-from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
+from flowyard.interchange.flows import ENTRIES_MAX, FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
 from flowyard.interchange.hosts import Hosts
 from flowyard.interchange.hpcc_flow import BYTES_MAX
 from flowyard.interchange.text import TIME_UNITS, Source, decimal, unit_power
@@ -45,6 +45,8 @@ def read(source: Source, reading: Reading, *, progress: Progress = silent) -> Tr
     """The flows of a table."""
     _check(source, reading)
     entry = Entry("flows")
+    deadlines: list[int | None] = []
+    has_deadlines = any(column.role == "deadline" for column in reading.columns)
     total = reading.count or source.text.count("\n")
     rounded = surplus = 0
     rows = tables.rows(source, reading.skip)
@@ -66,13 +68,31 @@ def read(source: Source, reading: Reading, *, progress: Progress = silent) -> Tr
         entry.dst.append(dst)
         entry.size_bytes.append(_size(source, row, reading))
         entry.start_ps.append(start)
+        if has_deadlines:
+            deadlines.append(_deadline(source, row, reading.columns))
         if len(entry) % STEP == 0:
             progress(len(entry), total)
     if not entry:
         raise source.wrong(0, "has no flow")
     if reading.count is not None and len(entry) < reading.count:
         raise source.wrong(0, f"the first line says {reading.count} flows, but there are {len(entry)}")
-    return Traffic([entry], reading.hosts.count, _notes(reading, rounded, surplus))
+    notes = _notes(reading, rounded, surplus)
+    return Traffic(_by_deadline(entry, deadlines, notes), reading.hosts.count, notes)
+
+
+def _by_deadline(entry: Entry, deadlines: list[int | None], notes: list[str]) -> list[Entry]:
+    """The entries of flows with these deadlines, which may be none at all; adds a note on how they are read."""
+    if not any(deadlines):
+        return [entry]
+    different = len(set(deadlines))
+    if different > ENTRIES_MAX:
+        most = f"a scenario has one for each of at most {ENTRIES_MAX:,} entries"
+        notes.append(f"deadlines not read: there are {different:,} different ones, and {most}")
+        return [entry]
+    notes.append(
+        "deadlines read as times from the start of each flow; an entry has the flows of one deadline"
+    )
+    return entry.by_deadline(deadlines)
 
 
 def _check(source: Source, reading: Reading) -> None:
@@ -122,6 +142,27 @@ def _start(source: Source, row: tables.Row, reading: Reading) -> tuple[int, bool
     if power is None:
         raise UserError(f"--start-unit is {shown(unit)}; units are {', '.join(TIME_UNITS)}")
     return source.scaled(row[0], "start", word, power)
+
+
+def _deadline(source: Source, row: tables.Row, columns: list[Column]) -> int | None:
+    """When a flow is due, from its start on; None for an empty cell and for 0."""
+    filled = zip(columns, row[1], strict=False)
+    word, unit = next(
+        ((word, column.unit) for column, word in filled if column.role == "deadline"), ("", None)
+    )
+    if not word:
+        return None
+    number = decimal(word, 0)
+    if number is None:
+        return source.quantity(row[0], "deadline", word, TIME_UNITS)
+    if number == (0, True):
+        return None
+    power = unit_power(unit, TIME_UNITS) if unit else None
+    if power is None:
+        raise source.wrong(
+            row[0], f"deadline is {shown(word)}, without a unit; name it, as in deadline_us or 50us"
+        )
+    return source.scaled(row[0], "deadline", word, power)[0] or None
 
 
 def _size(source: Source, row: tables.Row, reading: Reading) -> int:

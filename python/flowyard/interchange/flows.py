@@ -6,8 +6,8 @@ from typing import Any
 
 from flowyard.interchange.text import time_text
 
-# Most flows of a scenario.
-FLOWS_MAX = 10_000_000
+# Most flows of a scenario, and most entries.
+FLOWS_MAX, ENTRIES_MAX = 10_000_000, 1000
 
 
 @dataclass
@@ -70,6 +70,7 @@ class Entry:
         start_ps: The starts; not used for a flow that waits for a trigger.
         endless: Whether the flows go on until the rest has ended; they are background then.
         triggers: What starts flows when others have ended.
+        deadline_ps: When each flow is due, from its start on; None if it never is.
         kept: Whether flows between two hosts are messages on one connection.
     """
 
@@ -81,6 +82,7 @@ class Entry:
     endless: bool = False
     triggers: Triggers = field(default_factory=Triggers)
     kept: bool = False
+    deadline_ps: int | None = None
 
     def __len__(self) -> int:
         return len(self.src)
@@ -111,7 +113,24 @@ class Entry:
             entry |= {"sizes": "endless", "background": True}
         else:
             entry["sizes"] = {"list": self.size_bytes}
+        if self.deadline_ps is not None:
+            entry["deadline"] = time_text(self.deadline_ps)
         return entry
+
+    def by_deadline(self, deadlines: Sequence[int | None]) -> "list[Entry]":
+        """An entry for each deadline of a flow: a scenario's entry has one."""
+        found: dict[int | None, Entry] = {}
+        for flow, deadline in enumerate(deadlines):
+            name = self.name if deadline is None else f"{self.name}-due-{time_text(deadline)}"
+            own = found.setdefault(deadline, Entry(name, deadline_ps=deadline))
+            for ours, all_of_them in (
+                (own.src, self.src),
+                (own.dst, self.dst),
+                (own.size_bytes, self.size_bytes),
+                (own.start_ps, self.start_ps),
+            ):
+                ours.append(all_of_them[flow])
+        return list(found.values())
 
     def _arrivals(self) -> dict[str, Any]:
         triggers = self.triggers
