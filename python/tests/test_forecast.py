@@ -142,6 +142,12 @@ def test_a_trial_ends_early_and_a_short_run_ends_itself(small, long):
     assert run_time.trial(Checked(small)).status == "complete"
 
 
+def test_long_times_are_written_out(inside, small):
+    late = ["--set", 'traffic.few.arrivals={times={at=["0s","2s"]}}', "--set", "traffic.few.flows=2"]
+    assert " ms simulated" in inside("check", small).stdout
+    assert "2,000 ms simulated" in inside("check", small, *late).stdout
+
+
 def test_the_speed_of_a_trial_is_that_of_the_simulation(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(run_time, "time", SimpleNamespace(monotonic=lambda: now[0]))

@@ -299,7 +299,10 @@ def test_a_workbook_has_all_tables_that_csv_has(here, monkeypatch):
         ),
         (["-o", "small.csv"], "small.csv: is already there"),
         (["--csv", "flows", "-o", "x.xlsx"], "x.xlsx: a workbook has all tables; leave --csv out"),
-        (["-o", "x.xlsx"], "a workbook needs a package that is not here: pip install xlsxwriter"),
+        (
+            ["-o", "x.xlsx"],
+            "a workbook needs a package that is not here: pip install xlsxwriter, or flowyard[excel]",
+        ),
     ],
 )
 def test_tables_that_cannot_be_written_are_refused(here, capsys, monkeypatch, options, said):

@@ -29,7 +29,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="write into a new file: a table into FILE.csv, all tables into the workbook FILE.xlsx",
+        help="write into a new file: a table into FILE.csv, all tables into the workbook FILE.xlsx, which needs "
+        "xlsxwriter: pip install flowyard[excel]",
     )
 
 

@@ -44,7 +44,7 @@ def read(
 
 
 def _density(source: Source) -> UserError | None:
-    """What is wrong with shares of single sizes: they add up to one, where each of a CDF is the sum up to its size."""
+    """The error of shares of single sizes: they add up to one, where each of a CDF is the sum up to its size."""
     shares = []
     for _, words in tables.rows(source):
         number = decimal(words[-1], _PLACES) if len(words) == SIZE_AND_SHARE else None

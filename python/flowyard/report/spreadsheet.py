@@ -128,7 +128,9 @@ def workbook(tables: dict[str, Any]) -> bytes:
     try:
         xlsxwriter = import_module("xlsxwriter")
     except ImportError:
-        raise UserError("a workbook needs a package that is not here: pip install xlsxwriter") from None
+        raise UserError(
+            "a workbook needs a package that is not here: pip install xlsxwriter, or flowyard[excel]"
+        ) from None
     for name, table in tables.items():
         if len(table) > ROWS_MAX:
             raise UserError(
