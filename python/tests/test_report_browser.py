@@ -144,6 +144,14 @@ def test_percentiles_up_to_p99_are_in_sight_on_a_phone(narrow):
     assert right <= 420 - 14
 
 
+def test_completed_shares_are_whole_on_a_phone_with_the_flows_below_them(narrow):
+    head = "document.querySelector('#completion .counts thead th:nth-child(3)')"
+    assert narrow.ask(f"[{head}.innerText, {head}.scrollWidth <= {head}.clientWidth]") == ["completed", True]
+    cell = "document.querySelector('#completion .counts tbody td[data-total]')"
+    total = narrow.ask(f"{cell}.previousElementSibling.textContent")
+    assert narrow.ask(f"getComputedStyle({cell}, '::after').content") == f'"of {total}"'
+
+
 def test_worst_links_show_all_columns(wide):
     tables = "[...document.querySelectorAll('.worst details[open] .scroll')]"
     wider = f"{tables}.map(each => each.scrollWidth - each.clientWidth)"
