@@ -2,8 +2,9 @@
 
 Builds htsim_uec from a checkout of ultraethernet/uet-htsim, of which nothing is in this repository, with its own
 files for cmake. Each case is a connection matrix of the checkout with options of htsim_uec; Flowyard gets the same
-flows, network and options. Prints the last completion time of both, and their counts of new, retransmitted,
-trimmed and control packets. The two draw other random numbers: a lone flow has the same digits, others are near.
+flows, network and options. Prints the last completion time of both, their counts of new, retransmitted, trimmed and
+control packets, and processor time and memory of both commands. The two draw other random numbers: a lone flow has the
+same digits, others are near.
 
     .venv/bin/python benches/peers/htsim/uec.py CHECKOUT --case incast
     .venv/bin/python benches/peers/htsim/uec.py CHECKOUT --plan validate_uec_sender.txt
@@ -14,6 +15,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -70,6 +72,15 @@ CASES = [
 
 
 @dataclass(frozen=True)
+class Spent:
+    """What a command took: processor time, memory if that is more than this program's, and its output."""
+
+    cpu_s: float
+    mib: float | None
+    text: str
+
+
+@dataclass(frozen=True)
 class Side:
     """Results of one side."""
 
@@ -79,6 +90,7 @@ class Side:
     again: int
     trimmed: int
     control: int
+    spent: Spent
 
 
 def main() -> int:
@@ -107,7 +119,8 @@ def main() -> int:
         controls = ((),) if named else CONTROLS
         cases = [Case(given.matrix.name, str(given.matrix.absolute()), k, tuple(given.options), controls)]
     print(
-        f"{'case':<22} {'control':<7} {'side':<9} {'tail us':>12} {'new':>8} {'again':>8} {'trimmed':>8} {'control':>8}"
+        f"{'case':<22} {'control':<7} {'side':<9} {'tail us':>12} {'new':>8} {'again':>8} {'trimmed':>8} "
+        f"{'control':>8} {'CPU s':>8} {'MiB':>6}"
     )
     complete = True
     for case in cases:
@@ -175,11 +188,12 @@ def compare(checkout: Path, program: Path, case: Case, control: tuple[str, ...],
     for name, side in sides.items():
         print(
             f"{case.name:<22} {label(settings):<7} {name:<9} {side.tail_us:12.6g} {side.new:8d} {side.again:8d} "
-            f"{side.trimmed:8d} {side.control:8d}"
+            f"{side.trimmed:8d} {side.control:8d} {side.spent.cpu_s:8.2f} {memory(side.spent):>6}"
             + ("" if side.flows == count else f"  {side.flows} of {count} flows")
         )
     ratio = sides["Flowyard"].tail_us / sides["htsim_uec"].tail_us
-    print(f"{'':<30} difference {100 * (ratio - 1):+.2f} %", flush=True)
+    cpu = sides["htsim_uec"].spent.cpu_s / sides["Flowyard"].spent.cpu_s
+    print(f"{'':<30} difference {100 * (ratio - 1):+.2f} %, {cpu:.1f} times the processor time", flush=True)
     return all(side.flows == count for side in sides.values())
 
 
@@ -197,19 +211,25 @@ def theirs(program: Path, matrix: Path, case: Case, control: tuple[str, ...], se
         *case.options,
     ]
     with tempfile.TemporaryDirectory() as folder:
-        text = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace").stdout
-    times = [float(time) for _, time in FINISHED.findall(text)]
-    found = TOTALS.search(text)
+        spent = measured(command, Path(folder))
+    times = [float(time) for _, time in FINISHED.findall(spent.text)]
+    found = TOTALS.search(spent.text)
     new, again, requests, acks, nacks, pulls = (
         (int(number) for number in found.groups()) if found else (0,) * 6
     )
-    return Side(max(times, default=0.0), len(times), new, again, nacks, requests + acks + nacks + pulls)
+    return Side(
+        max(times, default=0.0), len(times), new, again, nacks, requests + acks + nacks + pulls, spent
+    )
 
 
 def ours(matrix: Path, case: Case, control: tuple[str, ...], seed: int) -> Side:
     """The same flows in Flowyard."""
-    run = results.run(scenario(matrix, case, control, seed))
-    flows = run.flows.to_polars()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "case.json").write_text(json.dumps(scenario(matrix, case, control, seed)), encoding="utf-8")
+        spent = measured([sys.executable, "-m", "flowyard", "run", "case.json", "-o", "out"], folder)
+        run = results.open_run(folder / "out")
+        flows = run.flows.to_polars()
     ends_ps = (flows["start_ps"] + flows["fct_acked_ps"]).drop_nulls().to_list()
     tail = max(ends_ps, default=0) / 1e6
     sent, again = int(flows["packets_sent"].sum()), int(flows["retransmissions"].sum())
@@ -221,7 +241,26 @@ def ours(matrix: Path, case: Case, control: tuple[str, ...], seed: int) -> Side:
         again,
         int(flows["trims"].sum()),
         made - sent,
+        spent,
     )
+
+
+def measured(command: Sequence[str], folder: Path) -> Spent:
+    """Runs a command in a folder: its output, and what it took as a whole."""
+    with (folder / "text").open("w+", encoding="utf-8", errors="replace") as text:
+        child = subprocess.Popen(command, cwd=folder, stdout=text, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        text.seek(0)
+        # Until it begins, a child has the memory of its parent, and that counts for it.
+        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        mib = usage.ru_maxrss / 1024 if usage.ru_maxrss > 1.05 * own else None
+        return Spent(usage.ru_utime + usage.ru_stime, mib, text.read())
+
+
+def memory(spent: Spent) -> str:
+    """MiB, if they are known."""
+    return "-" if spent.mib is None else f"{spent.mib:.0f}"
 
 
 def label(settings: htsim_uec.Settings) -> str:

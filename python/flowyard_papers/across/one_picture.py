@@ -38,8 +38,6 @@ TCP: dict[str, Any] = {
     "tail_loss_probe": True,
     "receive_window": "16MB",
 }
-# Of subflows: with SACK the simulator contradicts itself in W4 at 0.8.
-_NO_SACK = TCP | {"sack": False, "rack": False, "tail_loss_probe": False}
 _ROCE = {"payload": "1460B", "header_bytes": "40B", "timeout": "1ms"}
 _UET = {"mtu": "1500B", "header_bytes": "40B"}
 _PACED = {"pacing": {"rto_min": "1ms"}}
@@ -65,7 +63,7 @@ TRANSPORTS: Mapping[str, dict[str, Any]] = {
     "L2DCT": _tcp("ecn", congestion="l2dct"),
     "BOS": _tcp("ecn", congestion="bos"),
     "PIAS": _tcp("strict-priority", congestion="dctcp", tagging={}),
-    "MPTCP": {"transport": {"mptcp": {"join": "at-once", "tcp": _NO_SACK}}, "queue": "drop-tail"},
+    "MPTCP": {"transport": {"mptcp": {"join": "at-once", "tcp": dict(TCP)}}, "queue": "drop-tail"},
     "parallel TCP": {"transport": {"parallel-tcp": {"tcp": dict(TCP)}}, "queue": "drop-tail"},
     "NDP": {"transport": {"ndp": {"header_bytes": "40B"}}},
     "pFabric": {"transport": "pfabric"},
@@ -84,6 +82,7 @@ TRANSPORTS: Mapping[str, dict[str, Any]] = {
     "RoCE, PowerTCP": _roce("powertcp"),
     "RoCE, TIMELY": _roce("timely"),
     "RoCE, DCTCP": _roce("dctcp"),
+    "RoCE, pauses": _roce("line-rate"),
     "IRN, DCTCP": {
         "transport": {"roce": {**_ROCE, "congestion": "dctcp", "recovery": "irn"}},
         "queue": "ecn",
@@ -223,7 +222,7 @@ FIGURE = Figure(
         "In the third workload a fifth of the load is incasts: 16 hosts, drawn anew each time, send 32 KB to another.",
         "Equal: no handshake where it can be left out; timeouts of 1 ms where they are a field; 1460 B of payload and "
         "40 B of header for TCP, RoCE and NDP, 1500 B for UET; ports that drop or mark hold 300 KB, 1 MB and 2 MB at "
-        "the three rates; TCP has SACK and RACK-TLP and acknowledges each segment, but subflows of MPTCP have no SACK.",
+        "the three rates; TCP has SACK and RACK-TLP and acknowledges each segment.",
         "Different, as each is made: queues (trimming, short, priorities, credits, pauses, none), paths (by flow under "
         "TCP, RoCE and DAQ, by packet under NDP, pFabric, Homa, pHost and SIRD, by entropy under UET, drawn for each "
         "connection else), first windows (10 packets under TCP), marks, minimum rates, headers of the others; RCP, "

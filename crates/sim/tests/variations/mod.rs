@@ -338,6 +338,11 @@ fn ultra_ethernet() -> Vec<Variation> {
         ),
         ("Uet.base_rtt_from_nacks", tree, vec![("/traffic", incast(json!({}))), ("/queue", short_queue)]),
         ("Uet.request_interval", leaves, uneven(json!({"reps": {}}), 64)),
+        (
+            "Rccc.share_requests",
+            "leaf-spine-uet-rccc",
+            vec![("/traffic/0/matrix", json!({"pairs": [[0, 5], [0, 9], [0, 6]]}))],
+        ),
     ]
 }
 
