@@ -213,6 +213,18 @@ class TestNames:
         assert [claim.id for claim in selection.claims] == ["ALL-3"]
         assert not selection.figures
 
+    def test_a_subject_is_all_its_figures(self):
+        selection = catalogue.select("uet")
+        assert [figure.id for _, figure in selection.figures] == ["LIT-UET", "LIT-UET-CASES", "LIT-UET-PATHS"]
+        assert {claim.id.rpartition(".")[0] for claim in selection.claims} == {
+            "LIT-UET",
+            "LIT-UET-CASES",
+            "LIT-UET-PATHS",
+        }
+        # F6 is a figure of several papers.
+        with pytest.raises(UserError, match="no such paper, figure or claim"):
+            catalogue.select("F6")
+
     def test_misspelt(self, tmp_path):
         # NDP-P9 is a figure and its only claim.
         with pytest.raises(UserError, match=r"did you mean [^,]+, [^,]+, [^,]+\?") as refused:

@@ -60,14 +60,15 @@ def _base(scale: Scale) -> dict[str, Any]:
 
 
 def _conditions(scale: Scale) -> Axis:
-    """The links from cores down to the first aggregation switch: a core for each of half its ports."""
+    """The links from all cores that the first aggregation switch has down to it: every (k / 2)th."""
+    half = scale.pick(4, 16) // 2
     events = [
         {
             "at": "0s",
             "target": {"link": [f"core {core}", "pod 0 aggregation 0"]},
             "change": {"capacity": 0.25},
         }
-        for core in range(scale.pick(2, 8))
+        for core in range(0, half * half, half)
     ]
     return Axis("condition", {"faults": [{}, {"events": events}]}, labels=list(CONDITIONS))
 
