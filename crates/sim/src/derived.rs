@@ -119,6 +119,8 @@ impl<T: JsonSchema + Derivable> JsonSchema for Derived<T> {
 pub struct Environment<'a> {
     /// The longest paths, to the packets of the transport.
     pub longest: Longest,
+    /// Delays of the cables of a path of two links between hosts, the shortest that there may be, there and back.
+    pub nearest_delay: Time,
     /// Whether all transports let the ports to hosts mark.
     pub marks_last_hop: bool,
     /// Whether all transports that read marks take them for a share of their packets, as DCTCP does: ports then mark all

@@ -443,6 +443,7 @@ mod tests {
     use crate::advice::tests::FABRIC;
     use crate::engine::contract::discipline::tests::FakePort;
     use crate::engine::contract::packet::flag;
+    use crate::units::Time;
 
     #[test]
     fn thresholds_of_dcqcn_fit_the_rate() {
@@ -468,6 +469,7 @@ mod tests {
             let longest = Longest { rate: Rate(gbps * 1_000_000_000), bdp, ..FABRIC };
             let environment = |marks_as_share| Environment {
                 longest,
+                nearest_delay: Time::ZERO,
                 marks_last_hop: true,
                 marks_as_share,
                 port_bytes: None,

@@ -237,8 +237,8 @@ pub fn collect(
     let counters = counters(finished, &rows, meters);
     let mut advice = advice(scenario, setup);
     if scenario.run.advice {
-        let overloaded = advice.iter().any(Advice::is_on_load);
-        advice.extend(steadiness::advice(setup, &measured, overloaded));
+        let lower = advice.iter().find(|advice| advice.is_on_load()).map(|advice| advice.write.clone());
+        advice.extend(steadiness::advice(setup, &measured, lower));
     }
     let summary = Summary {
         flowyard: env!("CARGO_PKG_VERSION"),

@@ -9,11 +9,11 @@ use crate::units::Time;
 /// Share of measured flows that may end after arrivals have without advice.
 const LATE_MOST: f64 = 0.01;
 
-/// Advice on a run that has ended. One that is known to be overloaded is not steady with more flows either.
-pub fn advice(setup: &Setup, measured: &Measured, overloaded: bool) -> Vec<Advice> {
+/// Advice on a run that has ended; `lower` is a lower load that other advice proposes: more flows would not help then.
+pub fn advice(setup: &Setup, measured: &Measured, lower: Option<String>) -> Vec<Advice> {
     let mut found = Vec::new();
-    if let Some(reason) = measured.unstable.first().filter(|_| !overloaded) {
-        let write = write_instead(setup, measured);
+    if let Some(reason) = measured.unstable.first() {
+        let write = lower.unwrap_or_else(|| write_instead(setup, measured));
         found.push(Advice {
             path: "run.measure".into(),
             message: format!("not in a steady state at this load: {reason}"),

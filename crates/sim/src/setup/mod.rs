@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use self::steps::{Carried, Offered, Settling, carrier, distinct, longest_of, paths, rule};
+use self::steps::{Carried, Offered, Settling, carrier, distinct, longest_of, nearest_delay, paths, rule};
 use crate::agent::{self, Agent};
 use crate::balancer::{self, Balancer};
 use crate::buffer::Buffer;
@@ -104,6 +104,7 @@ impl Setup {
             traffic: &traffic,
             demands: &demands,
             transport_of: &transport_of,
+            nearest_delay: nearest_delay(&fabric),
             marks_last_hop: unsettled.iter().all(|profile| profile.marks_last_hop),
             marks_as_share: marked.peek().is_some()
                 && marked.all(|profile| profile.window_signal == Some(Signal::Marks)),

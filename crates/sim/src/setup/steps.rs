@@ -18,7 +18,7 @@ use crate::scenario::{Connection, Entry, Prototypes, Scenario, Ties};
 use crate::topology::Fabric;
 use crate::traffic::{Demand, Traffic};
 use crate::transport::{Profile, Transport};
-use crate::units::Bytes;
+use crate::units::{Bytes, Time};
 
 /// Faults, flows, and the demands that they are drawn from, with arrivals as long as the run needs them.
 pub(super) struct Offered {
@@ -42,12 +42,19 @@ impl Offered {
     }
 }
 
+/// The delays of a path of two of the hosts' shortest cables, there and back.
+pub(super) fn nearest_delay(fabric: &Fabric) -> Time {
+    let delays = fabric.links.iter().filter(|link| fabric.is_host(link.from)).map(|link| link.delay);
+    Time(delays.min().unwrap_or_default().0.saturating_mul(4))
+}
+
 /// The traffic by the transports that carry it.
 pub(super) struct Carried<'a> {
     pub(super) traffic: &'a Traffic,
     pub(super) demands: &'a [Demand],
     pub(super) transport_of: &'a [u8],
     /// See [`Environment`].
+    pub(super) nearest_delay: Time,
     pub(super) marks_last_hop: bool,
     pub(super) marks_as_share: bool,
     pub(super) port_bytes: Option<u64>,
@@ -70,6 +77,7 @@ impl<'a> Carried<'a> {
         let demands = self.demands.iter().zip(flows).enumerate();
         Environment {
             longest,
+            nearest_delay: self.nearest_delay,
             marks_last_hop: self.marks_last_hop,
             marks_as_share: self.marks_as_share,
             port_bytes: self.port_bytes,
@@ -253,6 +261,7 @@ mod tests {
             traffic: &traffic,
             demands: &demands,
             transport_of: &[0, 1],
+            nearest_delay: Time::ZERO,
             marks_last_hop: true,
             marks_as_share: false,
             port_bytes: None,

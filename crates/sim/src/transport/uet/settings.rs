@@ -7,7 +7,7 @@ use serde_json::json;
 use super::control::Terms;
 use super::control::nscc::Nscc;
 use super::control::{Network, UetControl};
-use super::scale::{Scale, bytes_within, one_and_a_half};
+use super::scale::{Scale, bytes_within};
 use super::sleek::SleekRule;
 use super::wire::BITMAP_BITS;
 use crate::advice::{self, Advice, Unread};
@@ -63,7 +63,8 @@ pub struct Uet {
     /// Whether the report of a trimmed packet lowers the base round trip, too (-disable_base_rtt_update_on_nack: no).
     pub base_rtt_from_nacks: bool,
     /// Received bytes after which an ACK is due (-sack_threshold); 1 B: an ACK for each packet. "derived": the simulator's 16,384 B,
-    /// or an eighth of the largest window if that is less. A window of few packets, as at 10 Gbps, would else wait for its ACKs.
+    /// or half the bandwidth-delay product within a rack less a packet, if that is less. The window is half a product more than
+    /// one: if it has few packets, as at 10 Gbps, it would else wait for its ACKs.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub ack_bytes: Derived<Bytes>,
     /// Packets of the bitmap of an ACK.
@@ -130,10 +131,8 @@ pub enum BaseRtt {
 const RTT_LEAST: Time = Time(12_000_000);
 const RTO_LEAST: Time = Time(100_000_000);
 
-/// Bytes after which the simulator's receivers acknowledge, and the largest part of the largest window that they may be: flows
-/// within a rack have a third of the longest path, and half a bandwidth-delay product to spare.
+/// Bytes after which the simulator's receivers acknowledge.
 const ACK_BYTES: Bytes = Bytes(16_384);
-const ACK_PART: u64 = 8;
 
 /// The part of a timeout that does not depend on queues, and the queues that a packet meets.
 const RTO_BASE: Time = Time(15_000_000);
@@ -268,10 +267,11 @@ impl Settings for Uet {
             values.push(("rto_min".into(), json!(RTO_BASE.saturating_add(empty))));
         }
         if self.ack_bytes == Derived::FromNetwork {
-            let window = self
-                .max_window
-                .map_or_else(|| one_and_a_half(bytes_within(environment.longest.rate, rtt)), |bytes| bytes.0);
-            values.push(("ack_bytes".into(), json!(Bytes((window / ACK_PART).clamp(1, ACK_BYTES.0)))));
+            let rate = environment.longest.rate;
+            let sent = rate.transmission(self.mtu.0).saturating_add(rate.transmission(self.control_bytes.0));
+            let rtt = environment.nearest_delay.saturating_add(sent).saturating_add(sent);
+            let spare = (bytes_within(rate, rtt) / 2).saturating_sub(self.mtu.0);
+            values.push(("ack_bytes".into(), json!(Bytes(spare.clamp(1, ACK_BYTES.0)))));
         }
         let network = Network { rtt, trimming: self.trimming, ratio: environment.oversubscription };
         let own = self.control.derived(&network).into_iter();

@@ -342,14 +342,16 @@ fn the_first_window_is_that_of_the_pair() {
     }
 }
 
-/// A longest path of 12.32 us at 100 Gbps: the largest window is 231 KB, an eighth of it more than the simulator's 16,384 B. At 10 Gbps
-/// it is 23,100 B, and an eighth 2,887 B. A given largest window counts in its place, a given threshold stays.
+/// Two cables of 1 us each way: at 100 Gbps a full packet there and back takes 4 us and 2 x (332 + 5.12) ns, 4.674 us, in which
+/// 58,428 B go. Half of that less a packet is more than the simulator's 16,384 B. At 25 Gbps it is 6.697 us, 20,928 B, of which
+/// half less a packet are 6,314; at 10 Gbps 10.742 us, 13,428 B: 2,564. A given threshold stays.
 #[test]
 fn acknowledgements_fit_the_window() {
     let derived = |gbps: u64, uet: Uet| {
         let longest = Longest { rate: Rate(gbps * 1_000_000_000), ..FABRIC };
         let environment = Environment {
             longest,
+            nearest_delay: Time(4_000_000),
             marks_last_hop: true,
             marks_as_share: false,
             port_bytes: None,
@@ -361,7 +363,7 @@ fn acknowledgements_fit_the_window() {
     };
     let is = |bytes: u64| Some(serde_json::json!(Bytes(bytes)));
     assert_eq!(derived(100, Uet::default()), is(16_384));
-    assert_eq!(derived(10, Uet::default()), is(2_887));
-    assert_eq!(derived(10, Uet { max_window: Some(Bytes(80_000)), ..Uet::default() }), is(10_000));
+    assert_eq!(derived(25, Uet::default()), is(6_314));
+    assert_eq!(derived(10, Uet::default()), is(2_564));
     assert_eq!(derived(10, Uet { ack_bytes: Derived::Given(Bytes(99_000)), ..Uet::default() }), None);
 }
