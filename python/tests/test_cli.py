@@ -280,6 +280,14 @@ def test_explain_knows_fields_and_members_of_scenarios(capsys):
         assert all(page.is_file() for page in pages)
 
 
+def test_each_field_has_its_meaning():
+    schema = fy.schema()
+    (cable,) = scenario_fields.named(schema, "faults.events.target.cable")
+    assert cable["meaning"] == "All cables between two nodes, both ways."
+    described = [scenario_fields._described(schema, *found) for found in scenario_fields._walk(schema)]
+    assert [field["name"] for field in described if not field["meaning"]] == []
+
+
 def test_each_part_of_a_scenario_has_its_page():
     schema = fy.schema()
     for part in schema["properties"]:

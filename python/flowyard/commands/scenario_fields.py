@@ -88,7 +88,7 @@ def _walk(schema: Schema) -> Iterator[tuple[tuple[str, ...], Schema]]:
                 waiting.append((path, _definition(schema, part)))
             continue
         for name, below in part.get("properties", {}).items():
-            yield (*path, name), below
+            yield (*path, name), _with_meaning(part, below)
             waiting.append(((*path, name), below))
         within = [*part.get("oneOf", ()), *part.get("anyOf", ())]
         waiting.extend((path, below) for below in within)
@@ -97,6 +97,13 @@ def _walk(schema: Schema) -> Iterator[tuple[tuple[str, ...], Schema]]:
         for word in (below.get("const") for below in part.get("oneOf", ())):
             if isinstance(word, str):
                 yield (*path, word), next(below for below in part["oneOf"] if below.get("const") == word)
+
+
+def _with_meaning(choice: Schema, only: Schema) -> Schema:
+    """The only field of a choice, which has the choice's meaning if it has none of its own."""
+    if len(choice.get("properties", ())) > 1 or {"description", "$ref"} & set(only):
+        return only
+    return {**only, "description": choice.get("description", "")}
 
 
 def _described(schema: Schema, path: tuple[str, ...], field: Schema) -> dict[str, str]:
