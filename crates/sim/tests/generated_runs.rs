@@ -31,7 +31,7 @@ use generate::{SCHEMA, world};
 use serde_json::Value;
 
 /// Scenarios without `FLOWYARD_FUZZ`.
-const COUNT: usize = 2000;
+const COUNT: usize = 1000;
 /// Further attempts for a member that no scenario had.
 const RETRIES: usize = 40;
 /// So many faults are shown.
