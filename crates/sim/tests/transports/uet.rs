@@ -56,7 +56,13 @@ fn a_flow_alone_fills_a_slow_link() {
                 "transport.uet = {{}}\n[topology.fat-tree]\nk = 4\nrate = \"{rate}\"\ndelay = \"{delay}\"\n{}",
                 flows("flows", &[[0, to]], 1_000_000)
             ));
-            assert_eq!(run.flow("fct_ps"), run.flow("ideal_fct_ps"), "{rate}, {delay}, to host {to}");
+            let (time, ideal) = (run.flow("fct_ps"), run.flow("ideal_fct_ps"));
+            // Between racks the last packet, which is short, may take another path than the full one before it.
+            assert!(
+                time >= ideal && time as f64 <= 1.004 * ideal as f64,
+                "{rate}, {delay}, to host {to}: {time}"
+            );
+            assert!(to > 1 || time == ideal, "{rate}, {delay}: {time}");
         }
     }
 }
