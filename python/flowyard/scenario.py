@@ -3611,9 +3611,9 @@ class Uet(Model):
 
     ack_bytes: str | Literal["derived"] = "derived"
     """Received bytes after which an ACK is due (-sack_threshold); 1 B: an ACK for each packet. "derived":
-    the simulator's 16,384 B, or half the bandwidth-delay product within a rack less a packet, if that
-    is less. The window is half a product more than one: if it has few packets, as at 10 Gbps, it would
-    else wait for its ACKs. A size, such as "64KiB", at least 1B, at most 1GB.
+    the simulator's 16,384 B, or as many packets as the largest window has beyond the bandwidth-delay
+    product within a rack, and one, if that is less: a window of few packets, as at 10 Gbps, would else
+    wait for its ACKs. A size, such as "64KiB", at least 1B, at most 1GB.
     """
 
     bitmap_bits: int = 64

@@ -73,7 +73,7 @@ CASES = [
 
 @dataclass(frozen=True)
 class Spent:
-    """What a command took: processor time, memory if that is more than this program's, and its output."""
+    """Processor time of a command, its memory if that is more than this program's, and its output."""
 
     cpu_s: float
     mib: float | None

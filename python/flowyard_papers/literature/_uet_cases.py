@@ -54,7 +54,8 @@ def _failed(cores: int) -> dict[str, Any]:
     }
 
 
-# The receiver of each host in the simulator's permutation of 16 (perm_16n_16c_2MB.cm): by which flows a degraded link meets.
+# The receiver of each host in the simulator's permutation of 16 (perm_16n_16c_2MB.cm): it decides which flows meet a
+# degraded link.
 _TO = (8, 4, 13, 10, 12, 15, 0, 9, 14, 7, 5, 3, 11, 6, 2, 1)
 PERMUTATION_16 = {"pairs": [[host, to] for host, to in enumerate(_TO)]}
 _UNTRIMMED = {"trimming": False, "sleek": {}}

@@ -40,7 +40,7 @@ impl Paths {
             entropy::chosen(config.entropy.as_ref(), config.entropy_values, || start.packet_stream(cx));
     }
 
-    /// Gives a packet that has just been made its path, by whose number its fate is told later: `sent` new packets have been
+    /// Gives a packet that has just been made its path, by whose number its fate is judged later: `sent` new packets have been
     /// before.
     pub fn settle(&mut self, packet: &mut Packet, sent: u32, config: &Ndp, cx: &mut impl Host) -> u32 {
         if let Some(entropy) = &mut self.entropy {

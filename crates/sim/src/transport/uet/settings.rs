@@ -7,7 +7,7 @@ use serde_json::json;
 use super::control::Terms;
 use super::control::nscc::Nscc;
 use super::control::{Network, UetControl};
-use super::scale::{Scale, bytes_within};
+use super::scale::{Scale, bytes_within, one_and_a_half};
 use super::sleek::SleekRule;
 use super::wire::BITMAP_BITS;
 use crate::advice::{self, Advice, Unread};
@@ -63,8 +63,8 @@ pub struct Uet {
     /// Whether the report of a trimmed packet lowers the base round trip, too (-disable_base_rtt_update_on_nack: no).
     pub base_rtt_from_nacks: bool,
     /// Received bytes after which an ACK is due (-sack_threshold); 1 B: an ACK for each packet. "derived": the simulator's 16,384 B,
-    /// or half the bandwidth-delay product within a rack less a packet, if that is less. The window is half a product more than
-    /// one: if it has few packets, as at 10 Gbps, it would else wait for its ACKs.
+    /// or as many packets as the largest window has beyond the bandwidth-delay product within a rack, and one, if that is less:
+    /// a window of few packets, as at 10 Gbps, would else wait for its ACKs.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub ack_bytes: Derived<Bytes>,
     /// Packets of the bitmap of an ACK.
@@ -270,8 +270,11 @@ impl Settings for Uet {
             let rate = environment.longest.rate;
             let sent = rate.transmission(self.mtu.0).saturating_add(rate.transmission(self.control_bytes.0));
             let rtt = environment.nearest_delay.saturating_add(sent).saturating_add(sent);
-            let spare = (bytes_within(rate, rtt) / 2).saturating_sub(self.mtu.0);
-            values.push(("ack_bytes".into(), json!(Bytes(spare.clamp(1, ACK_BYTES.0)))));
+            // Whole packets of the window beyond those that fill the path may wait, and one more is acknowledged at once.
+            let product = bytes_within(rate, rtt);
+            let window = one_and_a_half(product) / self.mtu.0 * self.mtu.0;
+            let packets = (window.saturating_sub(product) / self.mtu.0 + 1) * self.mtu.0;
+            values.push(("ack_bytes".into(), json!(Bytes(packets.min(ACK_BYTES.0)))));
         }
         let network = Network { rtt, trimming: self.trimming, ratio: environment.oversubscription };
         let own = self.control.derived(&network).into_iter();

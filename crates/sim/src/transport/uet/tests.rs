@@ -342,9 +342,9 @@ fn the_first_window_is_that_of_the_pair() {
     }
 }
 
-/// Two cables of 1 us each way: at 100 Gbps a full packet there and back takes 4 us and 2 x (332 + 5.12) ns, 4.674 us, in which
-/// 58,428 B go. Half of that less a packet is more than the simulator's 16,384 B. At 25 Gbps it is 6.697 us, 20,928 B, of which
-/// half less a packet are 6,314; at 10 Gbps 10.742 us, 13,428 B: 2,564. A given threshold stays.
+/// Two cables of 1 us each way: at 100 Gbps a full packet there and its ACK back take 4 us and 2 x (332 + 5.12) ns, 4.674 us, in
+/// which 58,428 B go, 14.1 packets, of a window of 21: seven more, so that the simulator's 16,384 B stay. At 25 Gbps 20,928 B are 5.04
+/// packets of 7: two packets, 8,300 B. At 10 Gbps 13,428 B are 3.2 of 4: one. A given threshold stays.
 #[test]
 fn acknowledgements_fit_the_window() {
     let derived = |gbps: u64, uet: Uet| {
@@ -363,7 +363,7 @@ fn acknowledgements_fit_the_window() {
     };
     let is = |bytes: u64| Some(serde_json::json!(Bytes(bytes)));
     assert_eq!(derived(100, Uet::default()), is(16_384));
-    assert_eq!(derived(25, Uet::default()), is(6_314));
-    assert_eq!(derived(10, Uet::default()), is(2_564));
+    assert_eq!(derived(25, Uet::default()), is(8_300));
+    assert_eq!(derived(10, Uet::default()), is(4_150));
     assert_eq!(derived(10, Uet { ack_bytes: Derived::Given(Bytes(99_000)), ..Uet::default() }), None);
 }
