@@ -39,8 +39,12 @@ def minimise(
 
 def near(values: Sequence[float]) -> Iterator[list[Fraction]]:
     """The values, none below 0, as fractions with small denominators; then with larger ones."""
+    different = {float(value) for value in values}
     for denominator in DENOMINATORS:
-        yield [max(Fraction(0), Fraction(value).limit_denominator(denominator)) for value in values]
+        found = {
+            value: max(Fraction(0), Fraction(value).limit_denominator(denominator)) for value in different
+        }
+        yield [found[value] for value in values]
 
 
 def _matrix(rows: Sequence[Row], columns: int) -> tuple[Any, Any]:

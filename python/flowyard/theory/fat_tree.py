@@ -11,6 +11,7 @@ above. `Up` is the tuple of these digits from the edge on; empty within one edge
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -95,14 +96,21 @@ def ways_up(tree: FatTree, source: int, target: int) -> Iterator[Up]:
 
 def switches_on(tree: FatTree, source: int, target: int, up: Up) -> tuple[Switch, ...]:
     """The switches of a path in order."""
-    level, place = tree.n - 1, _edge(tree, source)
+    return _between_edges(tree, _edge(tree, source), _edge(tree, target), up)
+
+
+# All nodes of an edge switch have the same paths, and each routing asks for them again: FT(8,3) has 14,000.
+@lru_cache(maxsize=1 << 16)
+def _between_edges(tree: FatTree, source: int, target: int, up: Up) -> tuple[Switch, ...]:
+    """As `switches_on`, by the places of both edge switches."""
+    level, place = tree.n - 1, source
     found = [Switch(level, place)]
     for digit in up:
         level -= 1
         place = _with_digit(tree, place, level, digit)
         found.append(Switch(level, place))
     for _ in up:
-        place = _with_digit(tree, place, level, _digit(tree, _edge(tree, target), level))
+        place = _with_digit(tree, place, level, _digit(tree, target, level))
         level += 1
         found.append(Switch(level, place))
     return tuple(found)

@@ -6,13 +6,13 @@ traffic for oblivious routing functions", SPAA 2002), which is also the worst of
 these are mixtures of permutations (see `matrices.birkhoff`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import lcm
 from typing import TypeVar
 
 from flowyard.errors import UserError
-from flowyard.theory.fat_tree import Channel, FatTree, Switch, channels_on, switches_on
+from flowyard.theory.fat_tree import Channel, FatTree, Switch, Up, channels_on, switches_on
 from flowyard.theory.matrices import Matrix
 from flowyard.theory.routings import Routing
 
@@ -23,22 +23,12 @@ Shares = dict[Resource, dict[Pair, Fraction]]
 
 def channel_shares(tree: FatTree, routing: Routing) -> Shares[Channel]:
     """Of each pair's traffic the part that a channel carries; channels and pairs with nothing are left out."""
-    return _gathered(
-        (pair, channel, weight)
-        for pair, ways in routing.items()
-        for up, weight in ways.items()
-        for channel in channels_on(tree, *pair, up)
-    )
+    return _gathered(routing, lambda pair, up: channels_on(tree, *pair, up))
 
 
 def switch_shares(tree: FatTree, routing: Routing) -> Shares[Switch]:
     """Of each pair's traffic the part that a switch carries; switches and pairs with nothing are left out."""
-    return _gathered(
-        (pair, switch, weight)
-        for pair, ways in routing.items()
-        for up, weight in ways.items()
-        for switch in switches_on(tree, *pair, up)
-    )
+    return _gathered(routing, lambda pair, up: switches_on(tree, *pair, up))
 
 
 def loads(shares: Shares[Resource], matrix: Matrix) -> dict[Resource, Fraction]:
@@ -95,9 +85,15 @@ def worst_loads(nodes: int, shares: Shares[Resource]) -> dict[int, Fraction]:
     return by_level({resource: worst_permutation(nodes, of)[0] for resource, of in shares.items()})
 
 
-def _gathered(parts: Iterable[tuple[Pair, Resource, Fraction]]) -> Shares[Resource]:
-    found: Shares[Resource] = {}
-    for pair, resource, weight in parts:
-        of = found.setdefault(resource, {})
-        of[pair] = of[pair] + weight if pair in of else weight
-    return found
+def _gathered(routing: Routing, passed: Callable[[Pair, Up], Iterable[Resource]]) -> Shares[Resource]:
+    """By what a pair passes on a path. Whole numbers of a unit add up in a twentieth of the time of fractions."""
+    unit = lcm(*{weight.denominator for ways in routing.values() for weight in ways.values()})
+    units: dict[Resource, dict[Pair, int]] = {}
+    for pair, ways in routing.items():
+        for up, weight in ways.items():
+            part = weight.numerator * (unit // weight.denominator)
+            for resource in passed(pair, up):
+                of = units.setdefault(resource, {})
+                of[pair] = of.get(pair, 0) + part
+    share = {part: Fraction(part, unit) for of in units.values() for part in set(of.values())}
+    return {resource: {pair: share[part] for pair, part in of.items()} for resource, of in units.items()}

@@ -7,6 +7,7 @@ switch at 1. Its answer is exact: a matrix proves it from below, prices of the s
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cache
 
 from flowyard.theory._programs import minimise, near
 from flowyard.theory.fat_tree import (
@@ -63,6 +64,7 @@ def one_flow(tree: FatTree, routing: Routing, level: int) -> Fraction:
     return max(found, default=Fraction(0)) * spread(tree, level)
 
 
+@cache
 def spread(tree: FatTree, level: int) -> int:
     """Switches of a level over which each pair that crosses it can be spread, (m/2)^(n-1-t): no ratio is above that.
 
@@ -108,11 +110,16 @@ def _most(values: Mapping[Pair, Fraction], every: Mapping[tuple[Pair, Up], list[
             at_most[row][column] = 1
     x, prices = minimise([-value for value, _ in columns], [(row, 1) for row in at_most])
     for amounts, each_price in zip(near(x), near(prices), strict=True):
-        used = [sum((amounts[column] for column in row), Fraction(0)) for row in at_most]
+        # Most of them are 0, which is not worth an addition of fractions.
+        used = [sum((amounts[column] for column in row if amounts[column]), Fraction(0)) for row in at_most]
         gained = sum(
-            (value * amount for (value, _), amount in zip(columns, amounts, strict=True)), Fraction(0)
+            (value * amount for (value, _), amount in zip(columns, amounts, strict=True) if amount),
+            Fraction(0),
         )
-        paid = [(value, sum((each_price[row] for row in of), Fraction(0))) for value, of in columns]
+        paid = [
+            (value, sum((each_price[row] for row in of if each_price[row]), Fraction(0)))
+            for value, of in columns
+        ]
         if all(pay for _, pay in paid):
             below = gained / max(Fraction(1), *used)
             above = sum(each_price, Fraction(0)) * max(Fraction(1), *(value / pay for value, pay in paid))
