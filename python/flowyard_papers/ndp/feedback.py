@@ -71,7 +71,7 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
         "load": list(LOADS),
         "offered": [scale.pick(150, 1000)],
     }
-    return {"rack": ModelPlan(point, axes, scale.pick(2, 5), name="queues of a rack")}
+    return {"rack": ModelPlan(point, axes, scale.pick(1, 5), name="queues of a rack")}
 
 
 def tables(sweeps: Sweeps) -> Tables:
