@@ -140,14 +140,17 @@ def quick_tables(
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Figure], dict[str, pl.DataFrame]]:
-    """The quick tables of each figure; made when first asked for."""
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, pl.DataFrame]]:
+    """The quick tables of each figure, with changes as `quick_tables` takes them; made when first asked for."""
     known: dict[str, dict[str, pl.DataFrame]] = {}
 
-    def tables(figure: Figure) -> dict[str, pl.DataFrame]:
-        if figure.id not in known:
-            known[figure.id] = dict(quick_tables(figure, tmp_path_factory.mktemp(figure.id)))
-        return known[figure.id]
+    def tables(
+        figure: Figure, changes: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> dict[str, pl.DataFrame]:
+        key = f"{figure.id} {changes}"
+        if key not in known:
+            known[key] = dict(quick_tables(figure, tmp_path_factory.mktemp(figure.id), changes))
+        return known[key]
 
     return tables
 

@@ -36,14 +36,9 @@ HOST_BPS = 10_000_000_000
 KEYS = ["reading", "scheme", "load"]
 
 
-def _network(scale: Scale) -> tuple[int, int, int]:
-    """Leaves, spines, and hosts of a leaf."""
-    return scale.pick((2, 2, 4), (9, 4, 16))
-
-
 def plans(scale: Scale) -> dict[str, Plan]:
     """Four loads, by both readings of the number of flows."""
-    leaves, spines, hosts = _network(scale)
+    leaves, spines, hosts = scale.pick((2, 2, 4), (9, 4, 16))
     base = {
         "topology": {
             "leaf-spine": {
@@ -95,7 +90,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"racks": Plan(base, axes, scale.pick(1, 5), name="racks")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """One row per run; null where not all measured flows have ended."""
     size, fct_ms, done = pl.col("size_bytes"), pl.col("fct_ps") / 1e9, pl.col("completed").all()
     ranges = {
@@ -116,8 +111,8 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
         )
         .collect()
     )
-    leaves, _, hosts = _network(scale)
-    gbps = leaves * hosts * HOST_BPS / 1e9
+    built = next(iter(sweep.summaries().values()))["scenario"]["topology"]["leaf-spine"]
+    gbps = built["leaves"] * built["hosts"] * HOST_BPS / 1e9
     own = loads.of_runs(sweep, KEYS)
     runs = runs.join(own, on=keys, validate="1:1").sort(keys)
     runs = runs.with_columns(goodput_gbps=gbps * pl.col("carried_load"))

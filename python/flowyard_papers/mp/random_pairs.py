@@ -37,7 +37,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     """All schemes; the same destinations under all of them in a replica; the other order of ties; other traffic."""
     base, replicas = (
         chapter.scenario(chapter.transfers(chapter.MATRICES[RANDOM])),
-        scale.pick(4, chapter.REPLICAS),
+        scale.pick(2, chapter.REPLICAS),
     )
     buffers = chapter.buffers(chapter.SMALL)
     made = {"random": Plan(base, [chapter.schemes(), buffers], replicas, name="random")}
