@@ -17,7 +17,7 @@ from flowyard.sweeps.store import Store
 
 # When a kill comes, as a share of the runs that are missing: as the folder appears, on the way, with the last run.
 MOMENTS = (0.0, 0.1, 0.3, 0.6, 1.0)
-ROUNDS = 4
+ROUNDS = 2
 REPLICAS = 40
 PLAN = f"""\
 scenario = "small.toml"

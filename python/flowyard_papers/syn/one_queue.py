@@ -88,7 +88,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
         )
     for traffic, packets in ((PACKETS, 1.0), (FLOWS, FLOW_PACKETS)):
         for share in SHARES:
-            for replica in range(scale.pick(2, 10)):
+            for replica in range(scale.pick(1, 10)):
                 random = np.random.default_rng([15, round(100 * share), round(packets), replica])
                 got = carried(share, packets, scale.pick(4_000, 40_000), random)
                 about = {"queues": ONE_QUEUE, "traffic": traffic, "of_limit": share, "replica": replica}
