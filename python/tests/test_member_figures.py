@@ -47,7 +47,7 @@ def members(definition: str) -> set[str]:
 # prototypes have a how-to, and RoCE has a page without a figure, of its controls' common fields.
 CONTROLS = members("Congestion") | members("RateControl")
 TRANSPORTS = (members("Transport") | CONTROLS | {"pias", "ictcp"}) - {
-    *("newreno", "reno", "python", "roce", "dcqcn-hpcc")
+    *("newreno", "reno", "python", "roce", "dcqcn-hpcc", "line-rate")
 }
 
 
