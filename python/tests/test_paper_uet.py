@@ -6,6 +6,7 @@ import pytest
 from flowyard.papers.words import FAIL, NOT_REACHED, PASS
 from flowyard_papers.literature import _shipped, uet, uet_cases, uet_selectors
 from flowyard_papers.literature._uet_cases import CASES, INCAST
+from flowyard_papers.literature._uet_selectors import BESIDE, SHIPPED
 
 CLAIMS = uet.FIGURE.claims
 
@@ -126,14 +127,14 @@ def test_further_cases():
 def selectors(**other: float) -> dict[str, pl.DataFrame]:
     """Each selector in the middle of the simulator's seeds; some medians otherwise, by condition and selector."""
     rows = []
-    for (condition, control, deep), times in uet_selectors.SHIPPED.items():
+    for (condition, control, deep), times in SHIPPED.items():
         for name, values in times.items():
             changed = other.get(f"{condition}_{control}_{name}") if not deep else None
             tail = changed or (min(values) + max(values)) / 2
             rows.append((f"{name}, {control}", condition, 0, tail, 0, 1024, deep))
     rows += [
         (name, condition, 0, 300.0, 0, 1024, False)
-        for name in uet_selectors.BESIDE
+        for name in BESIDE
         for condition in ("healthy", "degraded")
     ]
     schema = ["by", "condition", "replica", "tail_us", "retransmissions", "flows", "deep"]
