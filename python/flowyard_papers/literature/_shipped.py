@@ -1,10 +1,15 @@
 """Medians over seeds against the outputs that another simulator ships, each against the range of its seeds."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from flowyard.papers import judge
+from flowyard.papers import judge, style
 from flowyard.papers.figure import Judgement
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
 
 
 @dataclass(frozen=True)
@@ -40,3 +45,18 @@ def near(cases: Sequence[Case]) -> Judgement:
         f"furthest in {worst.name}: {worst.median:.6g} us, where the simulator has {ends} us; of {len(cases)} medians "
         "over seeds"
     )
+
+
+def ratios(
+    cases: Sequence[str], series: Sequence[str], found: Mapping[tuple[str, str], float], label: str
+) -> "Picture":
+    """A row for each case, with a mark for each series: its median over what the other simulator has."""
+    picture, (axes,) = style.panels(1, 1)
+    for marker, one in zip(style.MARKERS, series, strict=False):
+        axes.plot([found.get((case, one), math.nan) for case in cases], range(len(cases)), marker, label=one)
+    axes.axvline(1, color="#000000", linewidth=0.9, linestyle="--")
+    axes.set_yticks(range(len(cases)), cases)
+    axes.invert_yaxis()
+    axes.set_xlabel(label)
+    axes.legend()
+    return picture

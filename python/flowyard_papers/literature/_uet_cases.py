@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from flowyard_papers.literature._uet import at_once, fat_tree, slow_links
+
 MESSAGES, SLEEK, CORE, ONE_VALUE, LARGE = "messages", "SLEEK", "degraded", "one value", "8192 hosts"
 INCAST = "incast 1023"
 # The tolerance of the protocol sheet; without random choices it is a tenth of that.
@@ -24,34 +26,16 @@ class Case:
     hosts: int = 16
 
 
-def _tree(k: int) -> dict[str, Any]:
-    return {"fat-tree": {"k": k, "rate": "100Gbps", "delay": "1us"}}
-
-
-def _traffic(matrix: Any, size: int = 2_000_000, **fields: Any) -> dict[str, Any]:
-    arrivals = {"at-once": {"jitter": "0s"}}
-    return {"name": "all", "arrivals": arrivals, "matrix": matrix, "sizes": {"fixed": f"{size}B"}, **fields}
-
-
 def _messages(size: int, count: int, end: float) -> Case:
-    traffic = _traffic({"pairs": [[0, 1]] * count}, size // count, connection="kept" if count > 1 else "new")
-    return Case(MESSAGES, _tree(2), traffic, {"nscc": (end,), "rccc": (end,)}, share=0.002)
+    traffic = at_once(
+        "all", {"pairs": [[0, 1]] * count}, size // count, connection="kept" if count > 1 else "new"
+    )
+    return Case(MESSAGES, fat_tree(2), traffic, {"nscc": (end,), "rccc": (end,)}, share=0.002)
 
 
 def _incast(senders: int, to: int, hosts: int) -> dict[str, Any]:
     others = [host for host in range(hosts) if host != to]
     return {"pairs": [[host, to] for host in others[:senders]]}
-
-
-def _failed(cores: int) -> dict[str, Any]:
-    targets = [["core " + str(core), "pod 0 aggregation 0"] for core in range(cores)]
-    return {
-        "faults": {
-            "events": [
-                {"at": "0s", "target": {"link": target}, "change": {"capacity": 0.25}} for target in targets
-            ]
-        }
-    }
 
 
 # The receiver of each host in the simulator's permutation of 16 (perm_16n_16c_2MB.cm): it decides which flows meet a
@@ -79,7 +63,7 @@ def _sleek(
 ) -> Case:
     uet = _UNTRIMMED | fields.pop("uet", {})
     more = _PORTS | fields.pop("more", {})
-    return Case(SLEEK, network, _traffic(matrix), {"nscc": times}, share, uet, more, **fields)
+    return Case(SLEEK, network, at_once("all", matrix), {"nscc": times}, share, uet, more, **fields)
 
 
 VALUES = {"entropy_values": 128}
@@ -89,46 +73,46 @@ CASES: Mapping[str, Case] = {
     "10 messages of 4086 B": _messages(40_860, 10, 17.0107),
     "a message of 408,600 B": _messages(408_600, 1, 46.8907),
     "10 messages of 40,860 B": _messages(408_600, 10, 46.8907),
-    "SLEEK, one": _sleek(_tree(4), {"pairs": [[0, 13]]}, 176.2),
-    "SLEEK, incast 15": _sleek(_tree(4), _incast(15, 15, 16), 2456.3, 2454.2),
-    "SLEEK, incast 127": _sleek(_tree(8), _incast(127, 33, 128), 20845.8, 20869.2, hosts=128),
-    "SLEEK, permutation 16": _sleek(_tree(4), PERMUTATION_16, 194.022, 195.001, uet=VALUES),
+    "SLEEK, one": _sleek(fat_tree(4), {"pairs": [[0, 13]]}, 176.2),
+    "SLEEK, incast 15": _sleek(fat_tree(4), _incast(15, 15, 16), 2456.3, 2454.2),
+    "SLEEK, incast 127": _sleek(fat_tree(8), _incast(127, 33, 128), 20845.8, 20869.2, hosts=128),
+    "SLEEK, permutation 16": _sleek(fat_tree(4), PERMUTATION_16, 194.022, 195.001, uet=VALUES),
     "SLEEK, degraded 16": _sleek(
-        _tree(4), PERMUTATION_16, 413.9, 416.1, share=0.05, uet=VALUES, more=_failed(1)
+        fat_tree(4), PERMUTATION_16, 413.9, 416.1, share=0.05, uet=VALUES, more={"faults": slow_links([0])}
     ),
     "SLEEK, bitmap 1024": _sleek(
-        _tree(16), "permutation", 202.349, uet=VALUES | {"entropy": "bitmap"}, hosts=1024
+        fat_tree(16), "permutation", 202.349, uet=VALUES | {"entropy": "bitmap"}, hosts=1024
     ),
-    "SLEEK, mixed 1024": _sleek(_tree(16), "permutation", 200.507, uet=VALUES, hosts=1024),
+    "SLEEK, mixed 1024": _sleek(fat_tree(16), "permutation", 200.507, uet=VALUES, hosts=1024),
     INCAST: Case(
         INCAST,
-        _tree(16),
-        _traffic(_incast(1023, 0, 1024), 100_000),
+        fat_tree(16),
+        at_once("all", _incast(1023, 0, 1024), 100_000),
         {"nscc": (10556.2,), "rccc": (8902.25,), "both": (8802.62,)},
         uet={"initial_window": "207500B"},
         hosts=1024,
     ),
     "degraded 16": Case(
         CORE,
-        _tree(4),
-        _traffic(PERMUTATION_16),
+        fat_tree(4),
+        at_once("all", PERMUTATION_16),
         {"nscc": (238.218, 231, 244), "rccc": (229.764, 230, 241), "both": (238.253, 232, 238)},
         uet=VALUES,
-        more=_failed(1),
+        more={"faults": slow_links([0])},
     ),
     "degraded 1024": Case(
         CORE,
-        _tree(16),
-        _traffic("permutation"),
+        fat_tree(16),
+        at_once("all", "permutation"),
         {"nscc": (202.266, 201.6), "rccc": (200.864, 203.0), "both": (205.1, 202.2)},
         uet=VALUES,
-        more=_failed(1),
+        more={"faults": slow_links([0])},
         hosts=1024,
     ),
     "one value, 1024": Case(
         ONE_VALUE,
-        _tree(16),
-        _traffic("permutation"),
+        fat_tree(16),
+        at_once("all", "permutation"),
         {"nscc": (889.92, 880.7), "rccc": (1063.0, 1065.2), "both": (1047.05, 1010.5)},
         uet={"entropy_values": 1},
         hosts=1024,
@@ -136,7 +120,7 @@ CASES: Mapping[str, Case] = {
     LARGE: Case(
         LARGE,
         _WIDE,
-        _traffic("permutation", 1_000_000),
+        at_once("all", "permutation", 1_000_000),
         {"nscc": (23.1324,)},
         uet={"entropy_values": 64, "initial_window": f"{300 * 4150}B"},
         more=_WIDE_PORTS,

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from flowyard_papers.literature._uet import NSCC, RCCC
+
 HEALTHY, DEGRADED = CONDITIONS = ("healthy", "degraded")
-NSCC, RCCC, BOTH = "nscc", "rccc", "both"
 SELECTORS = ("mixed1", "reps1", "mixed", "bitmap", "reps", "oblivious")
 
 DEEP_SELECTORS = ("mixed1", "reps1", "bitmap", "oblivious")

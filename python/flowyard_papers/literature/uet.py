@@ -5,21 +5,20 @@ derived queues and thresholds, 64 entropy values unless a case has others. The p
 those of its matrices, so that their cases compare over seeds.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flowyard.papers import judge, style
+from flowyard.papers import judge
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan
+from flowyard_papers.literature import _shipped as shipped
+from flowyard_papers.literature._uet import CONTROLS, SIZE, at_once, fat_tree, outcome
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-CONTROLS = ("nscc", "rccc", "both")
-SIZE = 2_000_000
 Traffic = list[dict[str, Any]]
 
 # Tail completion times of the simulator in us, by case and control: validate_outputs/.
@@ -50,18 +49,7 @@ def _pairs(name: str, pairs: list[list[int]], size: int = SIZE, at: str = "0s") 
 
 
 def _permutation() -> Traffic:
-    return [
-        {
-            "name": "permutation",
-            "arrivals": {"at-once": {"jitter": "0s"}},
-            "matrix": "permutation",
-            "sizes": {"fixed": f"{SIZE}B"},
-        }
-    ]
-
-
-def _fat_tree(k: int) -> dict[str, Any]:
-    return {"fat-tree": {"k": k, "rate": "100Gbps", "delay": "1us"}}
+    return [at_once("permutation", "permutation")]
 
 
 def _leaf_spine(spines: int) -> dict[str, Any]:
@@ -72,26 +60,26 @@ def _case(name: str) -> tuple[dict[str, Any], Traffic, dict[str, Any]]:
     """Network, traffic and fields of the transport."""
     outcast = [[2, host] for host in range(4, 13)] + [[3, host] for host in range(13, 22)]
     cases: dict[str, tuple[dict[str, Any], Traffic, dict[str, Any]]] = {
-        "one": (_fat_tree(4), [_pairs("flow", [[0, 13]])], {}),
-        "bidirectional": (_fat_tree(4), [_pairs("flows", [[0, 13], [13, 0]])], {}),
-        "incast 15": (_fat_tree(4), [_pairs("incast", [[host, 15] for host in range(15)])], {}),
+        "one": (fat_tree(4), [_pairs("flow", [[0, 13]])], {}),
+        "bidirectional": (fat_tree(4), [_pairs("flows", [[0, 13], [13, 0]])], {}),
+        "incast 15": (fat_tree(4), [_pairs("incast", [[host, 15] for host in range(15)])], {}),
         "incast 127": (
-            _fat_tree(8),
+            fat_tree(8),
             [_pairs("incast", [[host, 33] for host in range(128) if host != 33])],
             {},
         ),
         "overlapping": (
-            _fat_tree(8),
+            fat_tree(8),
             [_pairs("long", [[127, 0]]), _pairs("short", [[95, 0], [61, 0]], 250_000, "40us")],
             {"initial_window": "207500B"},
         ),
         "outcast and incast": (
-            _fat_tree(8),
+            fat_tree(8),
             [_pairs("incast", [[1, 0], [2, 0], [3, 0]]), _pairs("outcast", outcast)],
             {},
         ),
-        "permutation 16": (_fat_tree(4), _permutation(), {"entropy_values": 128}),
-        "permutation 1024": (_fat_tree(16), _permutation(), {"entropy_values": 128}),
+        "permutation 16": (fat_tree(4), _permutation(), {"entropy_values": 128}),
+        "permutation 1024": (fat_tree(16), _permutation(), {"entropy_values": 128}),
         "oversubscribed 4": (_leaf_spine(8), _permutation(), {"entropy_values": 128}),
         "oversubscribed 8": (_leaf_spine(4), _permutation(), {"entropy_values": 128}),
     }
@@ -115,7 +103,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
         Axis("control", {"transport.uet.control": list(CONTROLS)}),
     ]
     base = {
-        "topology": _fat_tree(4),
+        "topology": fat_tree(4),
         "transport": {"uet": {}},
         "traffic": _permutation(),
         "run": {"measure": "all", "until": "1s"},
@@ -126,34 +114,31 @@ def plans(scale: Scale) -> dict[str, Plan]:
 def tables(sweeps: Sweeps) -> Tables:
     """One row per run: the last acknowledgement at a sender, and retransmitted packets."""
     flows = sweeps["uet"].flows
-    tail = (pl.col("start_ps") + pl.col("fct_acked_ps")).max() / 1e6
-    runs = flows.group_by("case", "control", "replica").agg(
-        pl.when(pl.col("completed").all()).then(tail).alias("tail_us"),
-        pl.col("retransmissions").sum().cast(pl.Int64),
-    )
+    runs = flows.group_by("case", "control", "replica").agg(*outcome())
     return {"runs": runs.sort("case", "control", "replica").collect()}
 
 
-def _medians(tables: Tables, cases: tuple[str, ...]) -> list[tuple[str, float, float]]:
-    """For each case and control that was run: its name, the median over seeds, and the simulator's."""
-    found = []
+def _medians(tables: Tables) -> dict[tuple[str, str], float]:
+    """For each case and control that was run, if all flows have ended: the median over seeds."""
+    found = {}
     for (case, control), of_case in tables["runs"].group_by("case", "control", maintain_order=True):
-        if case in cases and control in CONTROLS and not of_case["tail_us"].null_count():
-            shipped = SHIPPED[str(case)][CONTROLS.index(str(control))]
-            median = of_case["tail_us"].median()
-            found.append((f"{case}, {control}", float(str(median)), shipped))
+        if control in CONTROLS and not of_case["tail_us"].null_count():
+            found[str(case), str(control)] = float(str(of_case["tail_us"].median()))
     return found
+
+
+def _shipped(case: str, control: str) -> float:
+    return SHIPPED[case][CONTROLS.index(control)]
 
 
 def _within(cases: tuple[str, ...], share: float) -> Callable[[Tables], Judgement]:
     def judged(tables: Tables) -> Judgement:
-        found = _medians(tables, cases)
-        if not found:
-            return judge.not_reached("no case of it has run, or flows have not ended")
-        name, median, shipped = max(found, key=lambda one: abs(one[1] / one[2] - 1))
-        return judge.at_most(abs(median / shipped - 1), share).because(
-            f"furthest in {name}: {median:.6g} us, where the simulator has {shipped:.6g} us; of {len(found)} medians "
-            "over seeds"
+        return shipped.near(
+            [
+                shipped.Case(f"{case}, {control}", median, (_shipped(case, control),), share)
+                for (case, control), median in _medians(tables).items()
+                if case in cases
+            ]
         )
 
     return judged
@@ -188,26 +173,9 @@ def _oversubscribed(tables: Tables) -> Judgement:
 
 def draw(tables: Tables) -> "Picture":
     """Each median over that of the simulator."""
-    picture, (axes,) = style.panels(1, 1)
+    found = {run: median / _shipped(*run) for run, median in _medians(tables).items()}
     cases = [name for name in SHIPPED if name in set(tables["runs"]["case"])]
-    for place, control in enumerate(CONTROLS):
-        ratios = {
-            name.split(", ")[0]: median / shipped
-            for name, median, shipped in _medians(tables, tuple(cases))
-            if name.endswith(f", {control}")
-        }
-        axes.plot(
-            [ratios.get(case, math.nan) for case in cases],
-            range(len(cases)),
-            style.MARKERS[place],
-            label=control,
-        )
-    axes.axvline(1, color="#000000", linewidth=0.9, linestyle="--")
-    axes.set_yticks(range(len(cases)), cases)
-    axes.invert_yaxis()
-    axes.set_xlabel("tail completion time / that of uet-htsim")
-    axes.legend()
-    return picture
+    return shipped.ratios(cases, CONTROLS, found, "tail completion time / that of uet-htsim")
 
 
 FIGURE = Figure(

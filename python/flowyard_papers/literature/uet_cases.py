@@ -4,16 +4,17 @@ Messages on one connection, recovery without trimming (SLEEK), an incast of 1023
 or with one entropy value, and 8192 hosts at 800 Gbit/s. What is not said is as in `uet`.
 """
 
-import math
 from collections.abc import Callable
+from statistics import mean
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from flowyard.papers import judge, style
+from flowyard.papers import judge
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan
 from flowyard_papers.literature import _shipped as shipped
+from flowyard_papers.literature._uet import CONTROLS, outcome
 from flowyard_papers.literature._uet_cases import CASES, CORE, INCAST, LARGE, MESSAGES, ONE_VALUE, SLEEK
 
 if TYPE_CHECKING:
@@ -48,15 +49,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 def tables(sweeps: Sweeps) -> Tables:
     """One row per run: the last acknowledgement at a sender, none if a flow has not ended, and retransmissions."""
-    tail = (pl.col("start_ps") + pl.col("fct_acked_ps")).max() / 1e6
-    runs = (
-        sweeps["cases"]
-        .flows.group_by("case", "replica")
-        .agg(
-            pl.when(pl.col("completed").all()).then(tail).alias("tail_us"),
-            pl.col("retransmissions").sum().cast(pl.Int64),
-        )
-    )
+    runs = sweeps["cases"].flows.group_by("case", "replica").agg(*outcome())
     parts = pl.col("case").cast(pl.String).str.split(", ")
     runs = runs.with_columns(
         case=parts.list.head(parts.list.len() - 1).list.join(", "), control=parts.list.last()
@@ -118,22 +111,13 @@ def _credit_loses(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """Each median over the range of the simulator's seeds."""
-    picture, (axes,) = style.panels(1, 1)
-    medians = _medians(tables)
-    names = [name for name in CASES if any(case == name for case, _ in medians)]
-    for place, control in enumerate(("nscc", "rccc", "both")):
-        own = [medians.get((name, control), math.nan) for name in names]
-        middles = [sum(CASES[name].times.get(control, (math.nan,))) for name in names]
-        counts = [len(CASES[name].times.get(control, (math.nan,))) for name in names]
-        ratios = [one * count / total for one, count, total in zip(own, counts, middles, strict=True)]
-        axes.plot(ratios, range(len(names)), style.MARKERS[place], label=control)
-    axes.axvline(1, color="#000000", linewidth=0.9, linestyle="--")
-    axes.set_yticks(range(len(names)), names)
-    axes.invert_yaxis()
-    axes.set_xlabel("tail completion time / mean of uet-htsim's seeds")
-    axes.legend()
-    return picture
+    """Each median over the mean of the simulator's seeds."""
+    found = {
+        (name, control): median / mean(CASES[name].times[control])
+        for (name, control), median in _medians(tables).items()
+    }
+    names = [name for name in CASES if any(case == name for case, _ in found)]
+    return shipped.ratios(names, CONTROLS, found, "tail completion time / mean of uet-htsim's seeds")
 
 
 FIGURE = Figure(

@@ -17,15 +17,13 @@ from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan
 from flowyard_papers.literature import _shipped as shipped
+from flowyard_papers.literature._uet import BOTH, CONTROLS, NSCC, RCCC, at_once, fat_tree, outcome, slow_links
 from flowyard_papers.literature._uet_selectors import (
     BESIDE,
-    BOTH,
     CONDITIONS,
     DEEP_SELECTORS,
     DEGRADED,
     HEALTHY,
-    NSCC,
-    RCCC,
     SELECTORS,
     SHIPPED,
 )
@@ -45,16 +43,9 @@ def _uet(selector: str, control: str) -> dict[str, Any]:
 
 def _base(scale: Scale) -> dict[str, Any]:
     return {
-        "topology": {"fat-tree": {"k": scale.pick(4, 16), "rate": "100Gbps", "delay": "1us"}},
+        "topology": fat_tree(scale.pick(4, 16)),
         "transport": _uet("mixed", NSCC),
-        "traffic": [
-            {
-                "name": "permutation",
-                "arrivals": {"at-once": {"jitter": "0s"}},
-                "matrix": "permutation",
-                "sizes": {"fixed": "2MB"},
-            }
-        ],
+        "traffic": [at_once("permutation", "permutation")],
         "run": {"measure": "all", "until": "1s"},
     }
 
@@ -62,22 +53,14 @@ def _base(scale: Scale) -> dict[str, Any]:
 def _conditions(scale: Scale) -> Axis:
     """The links from all cores that the first aggregation switch has down to it: every (k / 2)th."""
     half = scale.pick(4, 16) // 2
-    events = [
-        {
-            "at": "0s",
-            "target": {"link": [f"core {core}", "pod 0 aggregation 0"]},
-            "change": {"capacity": 0.25},
-        }
-        for core in range(0, half * half, half)
-    ]
-    return Axis("condition", {"faults": [{}, {"events": events}]}, labels=list(CONDITIONS))
+    slow = slow_links(range(0, half * half, half))
+    return Axis("condition", {"faults": [{}, slow]}, labels=list(CONDITIONS))
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
     """Selectors under each control, with the simulator's ports and with deep ones; and the other transports."""
     base, conditions, seeds = _base(scale), _conditions(scale), scale.pick(1, 5)
-    controls = (NSCC, RCCC, BOTH)
-    own = [(selector, control) for control in controls for selector in SELECTORS]
+    own = [(selector, control) for control in CONTROLS for selector in SELECTORS]
     selected = Axis(
         "by",
         {"transport": [_uet(selector, control) for selector, control in own]},
@@ -103,11 +86,9 @@ def plans(scale: Scale) -> dict[str, Plan]:
 def tables(sweeps: Sweeps) -> Tables:
     """One row per run: the last completion at a sender, none if a flow has not ended, and retransmissions."""
     rows = []
-    tail = (pl.col("start_ps") + pl.col("fct_acked_ps")).max() / 1e6
     for name, sweep in sweeps.items():
         runs = sweep.flows.group_by("by", "condition", "replica").agg(
-            pl.when(pl.col("completed").all()).then(tail).alias("tail_us"),
-            pl.col("retransmissions").sum().cast(pl.Int64),
+            *outcome(),
             pl.len().cast(pl.Int64).alias("flows"),
         )
         rows.append(runs.collect().with_columns(deep=pl.lit(name == "deep")))
@@ -200,7 +181,7 @@ def draw(tables: Tables) -> "Picture":
     """The tail of each selector under each control, and of the other transports, healthy and degraded."""
     picture, panels = style.panels(1, 2, size=(5.0, 3.6))
     for axes, condition in zip(panels, CONDITIONS, strict=True):
-        for place, control in enumerate((NSCC, RCCC, BOTH)):
+        for place, control in enumerate(CONTROLS):
             medians = _medians(tables, condition, control)
             axes.plot(
                 [medians.get(name, math.nan) for name in SELECTORS],
