@@ -5,6 +5,7 @@ import pytest
 
 from flowyard.papers.words import FAIL, NOT_REACHED, PASS
 from flowyard_papers.literature import _shipped, uet, uet_cases, uet_selectors
+from flowyard_papers.literature._uet import CONTROLS
 from flowyard_papers.literature._uet_cases import CASES, INCAST
 from flowyard_papers.literature._uet_selectors import BESIDE, SHIPPED
 
@@ -22,7 +23,7 @@ def tables(scale: float = 1.0, again: int = 72_000) -> dict[str, pl.DataFrame]:
             "retransmissions": again if control == "nscc" else 6000,
         }
         for case, tails in uet.SHIPPED.items()
-        for control, tail in zip(uet.CONTROLS, tails, strict=True)
+        for control, tail in zip(CONTROLS, tails, strict=True)
     ]
     return {"runs": pl.DataFrame(rows)}
 
@@ -60,7 +61,7 @@ def test_the_picture_has_a_line_for_each_control():
     (axes,) = uet.draw(tables()).axes
     legend = axes.get_legend()
     assert legend
-    assert len(legend.get_texts()) == len(uet.CONTROLS)
+    assert len(legend.get_texts()) == len(CONTROLS)
 
 
 def test_the_order_over_an_oversubscribed_fabric():
