@@ -97,6 +97,7 @@ queues! {
     phantom::Phantom = "phantom",
     fpq::Fpq = "fpq",
     credit::CreditPort = "credit",
+    link_credits::LinkCredits = "link-credits",
 }
 
 /// Properties of a queue's configuration for the check and the engine.
