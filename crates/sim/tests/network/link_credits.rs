@@ -8,7 +8,7 @@ fn rate(window: &str) -> f64 {
     let run = run(&format!(
         r#"
         topology.single-switch = {{ hosts = 2, rate = "10Gbps", delay = "1us" }}
-        transport.datagram.lengths.fixed = "2020B"
+        transport.datagram.lengths.fixed = "2048B"
         queue.link-credits.window = "{window}"
         [[traffic]]
         name = "flow"
