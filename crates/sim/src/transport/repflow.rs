@@ -161,11 +161,12 @@ impl Source for Copied {
 
 impl Siblings for Copied {}
 
-/// The sending end of a flow: its connections, one or two, and how many of them are done.
+/// The sending end of a flow: how many connections it has had, and those that are not done. A slot that is done may be another
+/// connection's.
 #[derive(Clone, Debug, Default)]
 struct Copies {
-    all: Vec<ConnId>,
-    done: usize,
+    opened: usize,
+    left: Vec<ConnId>,
 }
 
 /// All flows of a run, and their connections.
@@ -188,8 +189,7 @@ impl Model {
 
     /// The other connection of a copy's flow, if it has one that is not done.
     fn other(&mut self, id: ConnId, flow: ConnId, cx: &mut impl Host) -> Option<ConnId> {
-        let other = self.flows.at(flow, cx).all.iter().copied().find(|other| *other != id)?;
-        (!cx.sender(other).done).then_some(other)
+        self.flows.at(flow, cx).left.iter().copied().find(|other| *other != id)
     }
 
     /// A copy has nothing left to send; so has its flow, if it was the last.
@@ -198,8 +198,8 @@ impl Model {
         self.senders.at(id, cx).0.stop();
         cx.finish_subflow(id);
         let copies = self.flows.at(flow, cx);
-        copies.done += 1;
-        if copies.done == copies.all.len() {
+        copies.left.retain(|other| *other != id);
+        if copies.left.is_empty() {
             cx.finish(flow);
         }
     }
@@ -240,13 +240,13 @@ impl Endpoint for Model {
         let number = if start.size <= config.below.0 { 2 } else { 1 };
         let held = number == 2 && config.replicate == Replicate::Syn;
         let copies = self.flows.open(flow, cx);
-        copies.all.clear();
-        copies.done = 0;
+        copies.left.clear();
+        copies.opened = usize::from(number);
         let mut labels = cx.flow_stream(Purpose::FiveTuple, start.key);
         for own in 0..number {
             let label = labels.bits() as u32;
             let id = cx.open_subflow(flow, own, label);
-            self.flows.at(flow, cx).all.push(id);
+            self.flows.at(flow, cx).left.push(id);
             let (sender, copied) = self.senders.open(id, cx);
             *copied = Copied { size: start.size, due: start.due, held, ..Copied::default() };
             sender.reset(&config.tcp);
@@ -350,7 +350,8 @@ impl Endpoint for Model {
     /// Of a flow, the sum over its connections; none any more once one of these may have closed.
     fn window(&self, id: ConnId, _conn: &Conn) -> Option<u64> {
         let copies = self.flows.get(id);
-        (copies.done == 0).then(|| copies.all.iter().map(|id| self.senders.get(*id).0.cwnd()).sum())
+        (copies.left.len() == copies.opened)
+            .then(|| copies.left.iter().map(|id| self.senders.get(*id).0.cwnd()).sum())
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
@@ -428,7 +429,7 @@ mod tests {
     fn long_flows_have_one_connection() {
         for (size, connections) in [(100_000, 2), (100_001, 1)] {
             let (_, model) = started(RepFlow { tcp: tcp(false), ..RepFlow::default() }, size);
-            assert_eq!(model.flows.get(FLOW).all.len(), connections);
+            assert_eq!(model.flows.get(FLOW).left.len(), connections);
         }
     }
 
