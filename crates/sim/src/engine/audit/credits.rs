@@ -1,7 +1,7 @@
 //! The audit of credits: windows, and bytes behind and on links, against the credit given.
 
 use crate::engine::contract::members::Members;
-use crate::engine::data::credit::{CLASSES, charged};
+use crate::engine::data::credit::CLASSES;
 use crate::engine::data::event::Phase;
 use crate::engine::network::Network;
 use crate::ids::{LinkId, PacketId};
@@ -24,7 +24,7 @@ pub(in crate::engine) fn audit_credits<M: Members>(
         }
         for event in part.calendar.iter() {
             if event.phase() == Phase::Arrival as u8 || event.phase() == Phase::Lost as u8 {
-                let on_wire = charged(&part.arena[PacketId(event.a)]);
+                let on_wire = part.control.credits.charged(&part.arena[PacketId(event.a)]);
                 let link = part.links.of(&event).index();
                 on_wire.into_iter().for_each(|(class, size)| behind[link][class] += size);
             }
@@ -115,7 +115,8 @@ mod tests {
                 for (egress, link) in engine.net.egress.iter().zip(&fabric.links) {
                     let PortQueue::Serviced(model) = &egress.queue else { continue };
                     model.resident(&mut |id| {
-                        if let Some((class, size)) = charged(&engine.net.arena[id]) {
+                        if let Some((class, size)) = engine.net.control.credits.charged(&engine.net.arena[id])
+                        {
                             waiting[link.from.index()][class] += size;
                         }
                     });

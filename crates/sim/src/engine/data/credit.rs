@@ -20,7 +20,9 @@
 //! Faults lose no frame. A packet that a fault loses is detected as missing by the node at the end of the
 //! link, as by nodes that number the packets of a link; the node owes its bytes at once.
 //!
-//! A run without the queue "daq" has none of this: its lists are empty.
+//! A queue may have one account a link instead, of which all data is, whatever its class.
+//!
+//! A run without the queues "daq" and "link-credits" has none of this: its lists are empty.
 
 use super::event::Event;
 use super::packet::{Packet, flag};
@@ -60,6 +62,8 @@ pub struct Credits {
     pub(in crate::engine) in_flight: Vec<Ring<Frame>>,
     pub(in crate::engine) full_packet: u32,
     pub(in crate::engine) frame_bytes: u32,
+    /// Whether data of all classes shares the first account of a link.
+    one_account: bool,
 }
 
 /// The account of a link. One cache line.
@@ -120,7 +124,25 @@ impl Credits {
             heard: [(0, 0); CLASSES],
         };
         let in_flight = vec![Ring::default(); windows.len()];
-        Credits { links: windows.into_iter().map(account).collect(), in_flight, full_packet, frame_bytes }
+        let links = windows.into_iter().map(account).collect();
+        Credits { links, in_flight, full_packet, frame_bytes, one_account: false }
+    }
+
+    /// The same with one account for the data of all classes, the first of each link.
+    pub fn with_one_account(self) -> Credits {
+        Credits { one_account: true, ..self }
+    }
+
+    /// The account, and the bytes, of a packet for which credit is spent.
+    #[inline]
+    pub(in crate::engine) fn charged(&self, packet: &Packet) -> Option<(usize, u32)> {
+        let account = if self.one_account { SHORT } else { class_of(packet.header.class) };
+        (!packet.has(flag::CONTROL)).then_some((account, packet.size))
+    }
+
+    /// The bits of [`Port::paused`] for an account without credit.
+    fn pauses(&self, account: usize) -> u8 {
+        if self.one_account { !0 } else { PAUSES[account] }
     }
 
     /// The classes that stand still at the head of a link before anything has been sent, a bit each.
@@ -131,7 +153,7 @@ impl Credits {
     /// The classes that a window stops, a bit each.
     pub(in crate::engine) fn stopped(&self, credit: &Credit) -> u8 {
         let stops = |class: &usize| credit.window[*class] < self.full_packet;
-        (0..CLASSES).filter(stops).fold(0, |bits, class| bits | PAUSES[class])
+        (0..CLASSES).filter(stops).fold(0, |bits, class| bits | self.pauses(class))
     }
 
     /// The transmission of a packet of data begins at the head of a link. The event to schedule, if one is due.
@@ -153,7 +175,7 @@ impl Credits {
     fn stop(&mut self, link: LinkId, class: usize, now: Time, port: &mut Port) -> Option<Event> {
         self.read_frames(link, now);
         if self.links[link.index()].window[class] < self.full_packet {
-            port.paused |= PAUSES[class];
+            port.paused |= self.pauses(class);
             return self.await_frame(link);
         }
         None
@@ -221,12 +243,6 @@ impl Credit {
     pub fn is_spent(&self) -> bool {
         self.window != self.given
     }
-}
-
-/// The class and the bytes of a packet for which credit is spent.
-#[inline(always)]
-pub fn charged(packet: &Packet) -> Option<(usize, u32)> {
-    (!packet.has(flag::CONTROL)).then(|| (class_of(packet.header.class), packet.size))
 }
 
 #[cfg(test)]

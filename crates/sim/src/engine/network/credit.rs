@@ -4,7 +4,7 @@ use super::Network;
 use super::egress::PortQueue;
 use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
-use crate::engine::data::credit::{CLASSES, Frame, charged};
+use crate::engine::data::credit::{CLASSES, Frame};
 use crate::engine::data::event::{Phase, order};
 use crate::ids::{LinkId, PacketId};
 
@@ -46,7 +46,7 @@ impl<M: Members> Network<'_, M> {
     /// A fault has lost a packet that came or was to come by a link.
     #[cold]
     pub(in crate::engine) fn forfeit(&mut self, ingress: LinkId, id: PacketId) {
-        if let Some((class, size)) = charged(&self.arena[id])
+        if let Some((class, size)) = self.control.credits.charged(&self.arena[id])
             && self.control.credits.owe(ingress, class, size)
         {
             self.after.pause(ingress);
@@ -61,7 +61,7 @@ impl<M: Members> Network<'_, M> {
             model.resident(&mut |id| {
                 let packet = &self.arena[id];
                 if let (Some((class, size)), Some(waiting)) =
-                    (charged(packet), waiting.get_mut(packet.ingress.index()))
+                    (self.control.credits.charged(packet), waiting.get_mut(packet.ingress.index()))
                 {
                     waiting[class] += size;
                 }

@@ -32,7 +32,6 @@ use crate::engine::contract::path::{Choose, Hop, PortLoad};
 use crate::engine::data::arena::Arena;
 use crate::engine::data::boundary::Remote;
 use crate::engine::data::conn::{Conn, ReadyList};
-use crate::engine::data::credit::charged;
 use crate::engine::data::deferred::Deferred;
 use crate::engine::data::event::{Event, Links, Owner, Phase, WAKE, is_wake, order, timer};
 use crate::engine::data::finished::LinkCounts;
@@ -241,7 +240,7 @@ impl<'a, M: Members> Network<'a, M> {
             cx.see(Step::Enqueued, id);
         }
         if !cx.control.credits.links.is_empty()
-            && let Some((class, size)) = charged(&packet)
+            && let Some((class, size)) = cx.control.credits.charged(&packet)
         {
             cx.spend(class, size);
         }

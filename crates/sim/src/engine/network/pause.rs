@@ -15,7 +15,6 @@ use super::Network;
 use super::egress::{PortQueue, schedule_departure};
 use crate::engine::contract::discipline::Discipline;
 use crate::engine::contract::members::Members;
-use crate::engine::data::credit::charged;
 use crate::engine::data::event::{Event, Phase, order};
 use crate::engine::data::gate::{CLASSES, class_of};
 use crate::engine::data::packet::Packet;
@@ -89,7 +88,7 @@ impl<M: Members> Network<'_, M> {
     pub(in crate::engine) fn stops(&self, packet: &Packet) -> Option<usize> {
         match self.control.credits.links.is_empty() {
             true => Some(class_of(packet.header.class)),
-            false => charged(packet).map(|(class, _)| class),
+            false => self.control.credits.charged(packet).map(|(class, _)| class),
         }
     }
 }
