@@ -67,6 +67,7 @@ agents! {
     d3::D3Port = "d3",
     pdq::PdqPort = "pdq",
     racs::RacsPort = "racs",
+    numfabric::NumfabricPort = "numfabric",
 }
 
 /// Properties of an agent's configuration for the check and the engine.
