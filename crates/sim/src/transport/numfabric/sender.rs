@@ -308,3 +308,139 @@ fn record(residual: f64) -> Record {
     record.0[word::RESIDUAL] = residual.to_bits();
     record
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derived::Derived;
+    use crate::engine::contract::endpoint::Endpoint;
+    use crate::engine::contract::fake::FakeHost;
+    use crate::transport::numfabric::Model;
+
+    const FLOW: ConnId = ConnId(0);
+
+    fn config() -> Numfabric {
+        Numfabric {
+            base_rtt: Derived::Given(Time::from_us(10)),
+            timeout: Derived::Given(Time::from_us(1000)),
+            ..Numfabric::default()
+        }
+    }
+
+    /// Ports have given their prices to the packet that comes next.
+    fn priced(host: &mut FakeHost, price: f64, links: u64) {
+        host.record.0[word::PRICE] = price.to_bits();
+        host.record.0[word::LINKS] = links;
+    }
+
+    /// A flow of so many packets at a host of 10 Gbps, whose SYN came back with a price of 0.0005.
+    fn opened(packets: u64, config: Numfabric) -> (FakeHost, Model) {
+        let mut host = FakeHost::pair(1460 * packets);
+        let mut model = Model::new(host.configs(vec![config]));
+        host.start(&mut model, FLOW);
+        let syn = host.sent[0];
+        let answer = host.receives(&mut model, &syn)[0];
+        priced(&mut host, 0.0005, 2);
+        host.answers(&mut model, &answer);
+        (host, model)
+    }
+
+    /// A packet of data arrives at that time, and its acknowledgement, with that price of three links, is back at once.
+    fn arrives(host: &mut FakeHost, model: &mut Model, packet: &Packet, us: u64, price: f64) {
+        host.now = Time::from_us(us);
+        let ack = host.receives(model, packet)[0];
+        priced(host, price, 3);
+        host.answers(model, &ack);
+    }
+
+    fn numbers(packets: &[Packet]) -> Vec<u32> {
+        packets.iter().map(|packet| packet.header.number).collect()
+    }
+
+    /// At a price of 0.0005 a flow with alpha = 1 weighs 2000 Mb/s, at which 1500 B take 6 us; with a fixed weight of 3 they take
+    /// 4 us, whatever the price. The rate is not known yet: no packet has the least residual.
+    #[test]
+    fn packets_carry_their_virtual_length() {
+        let fixed = Numfabric { weights: Weights::Fixed, weight: 3.0, ..config() };
+        for (config, length) in [(config(), 6_000_000), (fixed, 4_000_000)] {
+            let (mut host, mut model) = opened(9, config);
+            let packets = host.sends(&mut model, FLOW, 99);
+            assert!(packets.iter().all(|packet| packet.header.ack == length), "{packets:?}");
+            assert_eq!(packets.len(), 9);
+            assert_eq!(host.record, record(f64::INFINITY));
+        }
+    }
+
+    /// The first window is that of 10 Gbps and 10 + 6 us, 20,000 B, in whole packets: 14. Packets that come 6 us apart are
+    /// 2 Gbps and a window of 4000 B, three packets. At a price of 0.0001 over three links the residual then is
+    /// (1 / 2000 - 0.0001) / 3; a flow with a fixed weight has none.
+    #[test]
+    fn window_and_residual_follow_the_rate_of_arrivals() {
+        let fixed = Numfabric { weights: Weights::Fixed, ..config() };
+        for (config, residual) in [(config(), 0.0004 / 3.0), (fixed, f64::INFINITY)] {
+            let (mut host, mut model) = opened(99, config);
+            let packets = host.sends(&mut model, FLOW, 99);
+            let window = |model: &Model, host: &FakeHost| model.window(FLOW, &host.conns[0]);
+            assert_eq!((packets.len(), window(&model, &host)), (14, Some(21_000)));
+            arrives(&mut host, &mut model, &packets[0], 20, 0.0001);
+            assert_eq!(window(&model, &host), Some(21_000), "one packet has no rate");
+            for packet in &packets[1..] {
+                arrives(&mut host, &mut model, packet, 26, 0.0001);
+            }
+            assert_eq!(window(&model, &host), Some(4500));
+            host.record = Record::default();
+            let more = host.sends(&mut model, FLOW, 99);
+            assert_eq!(more.len(), 3);
+            let found = f64::from_bits(host.record.0[word::RESIDUAL]);
+            assert!(found == residual || (found / residual - 1.0).abs() < 1e-9, "{found}");
+        }
+    }
+
+    /// A round trip below that of the scenario takes its place: 4 us and 6 us of slack at 10 Gbps, 12,500 B, are nine packets.
+    #[test]
+    fn the_least_round_trip_counts() {
+        let (mut host, mut model) = opened(99, config());
+        let packets = host.sends(&mut model, FLOW, 2);
+        arrives(&mut host, &mut model, &packets[0], 4, 0.0001);
+        host.now = Time::from_ns(5200);
+        let ack = host.receives(&mut model, &packets[1])[0];
+        host.answers(&mut model, &ack);
+        assert_eq!(model.window(FLOW, &host.conns[0]), Some(9 * 1500));
+    }
+
+    /// Three later packets have arrived: the first is lost, and goes before new ones. It is not lost again while it is in flight.
+    #[test]
+    fn a_gap_of_three_is_a_loss() {
+        let (mut host, mut model) = opened(20, config());
+        let packets = host.sends(&mut model, FLOW, 6);
+        for (packet, next) in [(1, vec![6]), (2, vec![7]), (3, vec![0]), (4, vec![8])] {
+            arrives(&mut host, &mut model, &packets[packet], 10, 0.0001);
+            assert_eq!(numbers(&host.sends(&mut model, FLOW, 1)), next, "after packet {packet}");
+        }
+        assert_eq!((host.sender(FLOW).retransmissions, host.sender(FLOW).timeouts), (1, 0));
+    }
+
+    /// A SYN without an answer goes again after 1 ms, then after 2 ms more; a window that is lost after 1 ms.
+    #[test]
+    fn what_is_not_answered_goes_again() {
+        let mut host = FakeHost::pair(2 * 1460);
+        let mut model = Model::new(host.configs(vec![config()]));
+        host.start(&mut model, FLOW);
+        let mut syn = host.sent[0];
+        for due in [1000, 3000] {
+            syn = host.expires(&mut model)[0];
+            assert_eq!(host.now, Time::from_us(due));
+        }
+        let answer = host.receives(&mut model, &syn)[0];
+        host.answers(&mut model, &answer);
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 9)), [0, 1]);
+        host.times_out(&mut model, FLOW);
+        assert_eq!(host.now, Time::from_us(4000));
+        let again = host.sends(&mut model, FLOW, 9);
+        assert_eq!(numbers(&again), [0, 1]);
+        for packet in &again {
+            arrives(&mut host, &mut model, packet, 4010, 0.0);
+        }
+        assert_eq!((&host.completed[..], &host.finished[..]), (&[FLOW][..], &[FLOW][..]));
+    }
+}
