@@ -264,8 +264,8 @@ TRANSPORTS = [
         "numfabric",
         Rates(("three", "one"), "500us"),
         {"counts as three": {}, "counts as one": {"traffic.three.transport.numfabric.weight": 1.0}},
-        "The flow of 15 MB has {0[share]:.0f} % of the link while it counts as three flows, and {1[share]:.0f} % where it "
-        "counts as one. The last flow ends after {0[last]:.1f} and {1[last]:.1f} ms.",
+        "The flow of 15 MB has {0[share]:.0f} % of the link where it counts as three flows, and {1[share]:.0f} % where "
+        "it counts as one. The last flow ends after {0[last]:.1f} and {1[last]:.1f} ms.",
     ),
     transport(
         "dcqcn",
@@ -430,8 +430,8 @@ QUEUES = [
         "wfq",
         Rates(("three", "one"), "500us"),
         {"3 and 1": {}, "1 and 3": {"traffic.three.transport.numfabric.weight": 1.0 / 3.0}},
-        "With weights of 3 and 1 the flow of 15 MB has {0[share]:.0f} % of the link, with 1 and 3 {1[share]:.0f} %, until "
-        "the first flow ends.",
+        "Until the first flow ends, that of 15 MB has {0[share]:.0f} % of the link with weights of 3 and 1, and "
+        "{1[share]:.0f} % with 1 and 3.",
     ),
     queue(
         "lossless",
