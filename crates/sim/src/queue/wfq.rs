@@ -235,7 +235,11 @@ mod tests {
 
     impl Bench {
         fn new(limit: u32) -> Bench {
-            let conn = |key| Conn { key, ..Conn::between(NodeId(0), NodeId(1)).with_packets(u32::MAX) };
+            let conn = |key| {
+                let mut conn = Conn::between(NodeId(0), NodeId(1)).with_packets(u32::MAX);
+                conn.key = key;
+                conn
+            };
             Bench {
                 model: Wfq { limit: Limit::Packets(limit) }.model(1500),
                 port: FakePort::new(Rate(1_000_000_000)),
