@@ -162,6 +162,17 @@ TRANSPORTS = [
         "The last flow takes {3[max]:.0f} ms with one subflow, on one path, and {0[max]:.0f} ms with eight, "
         "which share all four; at line rate it would be 80 ms.",
     ),
+    transport(
+        "repflow",
+        Completions("short", unit="us"),
+        {
+            "RepFlow": {},
+            "RepSYN": {"transport.repflow.replicate": "syn"},
+            "TCP": {"transport": {"tcp": {"preset": "datacentre"}}},
+        },
+        "Short flows take {0[median]:.0f} us under RepFlow, {1[median]:.0f} us under RepSYN and {2[median]:.0f} us "
+        "under TCP (medians); the slowest {0[max]:,.0f}, {1[max]:,.0f} and {2[max]:,.0f} us.",
+    ),
     Figure(
         "fuso",
         "transports/mptcp.md",
@@ -243,6 +254,13 @@ TRANSPORTS = [
         "The port holds at most {0[max]:.1f} KB under ExpressPass, {1[max]:.1f} KB under NDP and "
         "{2[max]:.1f} KB under DCTCP; the last flow takes {0[fct_max]:.2f}, {1[fct_max]:.2f} and "
         "{2[fct_max]:.2f} ms.",
+    ),
+    transport(
+        "qcn",
+        Queue("switch -> host 0", "50us", unit="KB"),
+        {"QCN": {}, "DCQCN": {"transport.roce.congestion": "dcqcn"}},
+        "The port holds {0[mean]:.0f} KB on average under QCN and {1[mean]:.0f} KB under DCQCN. The first and the last "
+        "flow end after {0[fct_min]:.1f} and {0[fct_max]:.1f} ms, and after {1[fct_min]:.1f} and {1[fct_max]:.1f} ms.",
     ),
     transport(
         "sird",
@@ -412,6 +430,13 @@ QUEUES = [
         "{1[max]:.1f} KB. The last flow takes {0[fct_max]:.2f} and {1[fct_max]:.2f} ms.",
     ),
     queue(
+        "link-credits",
+        Queue(LAST_PORT, "1us", unit="KB"),
+        {"credits": {}, "pauses": {"queue": {"lossless": {"xoff": "16KB"}}}},
+        "With credits of 16 KB for each sender's link the port holds up to {0[max]:.0f} KB, with pauses at 16 KB "
+        "{1[max]:.0f} KB. The last flow takes {0[fct_max]:.2f} and {1[fct_max]:.2f} ms.",
+    ),
+    queue(
         "strict-priority",
         Completions("short", unit="us"),
         {"three classes": {}, "one class": {"queue.strict-priority.classes": 1}},
@@ -532,6 +557,14 @@ OTHERS = [
         "The flow that shares both links gets {0[share]:.0f} % of the sum of the three rates under ASY, "
         "whose sum is the largest, {1[share]:.0f} % under max-min, and {2[share]:.0f} % under Flowtune, "
         "which is proportionally fair.",
+    ),
+    Figure(
+        "controller-dard",
+        "control.md",
+        Rates(("long",), "1ms", rate="Mbit/s"),
+        {"DARD": {}, "without": {"controller": None}},
+        "Each flow alone would take 41 ms. Under DARD the last one ends after {0[last]:.0f} ms; without, on the "
+        "paths of the first hash, after {1[last]:.0f} ms.",
     ),
     Figure(
         "controller-hedera",

@@ -46,6 +46,7 @@ __all__ = [
     "Capture",
     "Cdf",
     "Central",
+    "Code",
     "Codel",
     "ConWeave",
     "Conga",
@@ -64,6 +65,7 @@ __all__ = [
     "DCell",
     "Daq",
     "DaqPort",
+    "DardPaths",
     "DataMining",
     "Datagram",
     "Dcqcn",
@@ -119,6 +121,7 @@ __all__ = [
     "FaultTargetNode",
     "Faults",
     "Fbw",
+    "FecnPort",
     "Fixed",
     "Flare",
     "Floor",
@@ -173,6 +176,7 @@ __all__ = [
     "LimitPackets",
     "Line",
     "LineRate",
+    "LinkCredits",
     "LinkWeight",
     "List",
     "LoadOf",
@@ -247,6 +251,8 @@ __all__ = [
     "PythonControl",
     "PythonQueue",
     "PythonTransport",
+    "QcnControl",
+    "QcnPort",
     "Queue",
     "Racs",
     "RacsPort",
@@ -266,9 +272,11 @@ __all__ = [
     "Relay",
     "Remaining",
     "Reno",
+    "RepFlow",
     "Repair",
     "Repath",
     "RepeatOrder",
+    "Replicate",
     "Reply",
     "Reported",
     "Reps",
@@ -293,6 +301,7 @@ __all__ = [
     "Sizes",
     "SleekRule",
     "SlowStart",
+    "Slower",
     "Sources",
     "SourcesHosts",
     "SourcesNotIn",
@@ -2329,6 +2338,11 @@ class Ndp(Model):
     repeat_order: RepeatOrder = "lowest"
     """The retransmission that goes first."""
 
+    code: Code | None = None
+    """An erasure code: a new packet of code, in place of a retransmission, for each that is trimmed or
+    lost. Absent: none.
+    """
+
     first_window_as_headers: bool = False
     """Whether packets of the first window go with the headers, and are never trimmed (the OMNeT++ model,
     where they carry SYN; its header queue has no limit). By default, as in the paper, they are data as
@@ -2380,6 +2394,16 @@ class Ndp(Model):
     """Each timeout is longer by a random share of itself, up to this one, so that senders whose packets
     were lost together do not retransmit together (htsim: 0.75 to 1.25 of it). 0: no randomisation. At
     most 10.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Code(Model):
+    """An erasure code (Polyraptor)."""
+
+    extra: int = 2
+    """Packets beyond those of the data that a flow needs once one of these is missing. RaptorQ: decoding
+    fails with a probability of about 1e-2 with 0, 1e-4 with 1, and 1e-6 with 2. At most 1000.
     """
 
 
@@ -2991,6 +3015,25 @@ class InOrder(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RepFlow(Model):
+    """RepFlow: short flows over two TCP connections, of which the first to deliver all counts."""
+
+    _tag = "repflow"
+
+    below: str = "100KB"
+    """Flows of at most so many bytes have two connections, longer ones have one. A size, such as "64KiB"."""
+
+    replicate: Replicate = "flow"
+    """Content of the second connection."""
+
+    slower: Slower = "continues"
+    """Fate of the slower copy, once the sender has acknowledgements for all of the faster one."""
+
+    tcp: Tcp = Tcp()
+    """Settings of each connection's TCP."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dcqcn(Model):
     """DCQCN over RoCEv2. Where the paper is silent, defaults are those of the HPCC simulator's
     configuration.
@@ -3383,6 +3426,44 @@ class PowerTcp(Model):
 
     repace: bool = True
     """Whether a new rate changes the pause after the last packet, too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QcnControl(Model):
+    """QCN: the rate falls by the feedback of switches (IEEE 802.1Qau)."""
+
+    _tag = "qcn"
+
+    gain: float = 0.0078125
+    """Gd: the share of the rate that a unit of feedback takes; the largest, 63, takes 49.2 % by default.
+    At least 1e-06, at most 0.015.
+    """
+
+    byte_counter: str = "150KB"
+    """Bytes of a cycle in fast recovery; half of them once a flow is beyond it. A size, such as "64KiB",
+    at least 1B.
+    """
+
+    rate_timer: str = "15ms"
+    """Time of a cycle in fast recovery; half of it once a flow is beyond it. A time, such as "10us", at
+    least 1ns.
+    """
+
+    fast_recovery: int = 5
+    """Cycles of fast recovery, of bytes or of time. At least 1, at most 1000."""
+
+    rate_ai: str = "5Mbps"
+    """Step of the target rate once either counter is beyond fast recovery. A rate, such as "10Gbps", at
+    least 1bps.
+    """
+
+    rate_hai: str = "50Mbps"
+    """Step of the target rate once both are, times the cycles since then. A rate, such as "10Gbps", at
+    least 1bps.
+    """
+
+    min_rate: str = "10Mbps"
+    """The rate does not go below this. A rate, such as "10Gbps", at least 1Kbps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -4596,6 +4677,23 @@ class CreditPort(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LinkCredits(Model):
+    """Credit-based flow control on each link to a switch, with two virtual lanes."""
+
+    _tag = "link-credits"
+
+    window: str = "64KiB"
+    """Bytes of a lane's buffer at the switch behind a link: that many may be under way to it and wait
+    there. A size, such as "64KiB", at least 64B, at most 1GB.
+    """
+
+    frame_bytes: str = "8B"
+    """Bytes of a credit frame on the wire. InfiniBand's flow-control packets have 8. A size, such as
+    "64KiB", at least 1B, at most 1500B.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dynamic(Model):
     """Dynamic thresholds (Choudhury and Hahne 1998): a queue that would be longer than `alpha` times the
     free bytes of its switch drops the packet. The limit of `queue` stays in force.
@@ -4867,6 +4965,69 @@ class RacsPort(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FecnPort(Model):
+    """Fields of FECN's switches."""
+
+    _tag = "fecn"
+
+    interval: str = "1ms"
+    """T: the rate is computed anew after this time (1 ms, K). A time, such as "10us", at least 1ns, at
+    most 1s.
+    """
+
+    equilibrium: str | None = None
+    """`q_eq`: the queue that is aimed at. Absent: a fifth of the bytes that the link carries in an
+    interval. Below (b - 1) / (2 b) of them, a twelfth, rates oscillate: after an interval the load is
+    f(q), and the queue grows by f(q) - 1 of these bytes. A size, such as "64KiB", at least 64B, at most
+    1GB.
+    """
+
+    rise: float = 1.05
+    """a: with an empty queue the rate grows by this factor beyond its share of the link (K). At least 1.0,
+    at most 10.0.
+    """
+
+    fall: float = 1.2
+    """b: the slope above `equilibrium` (K). At least 1.0, at most 10.0."""
+
+    least: float = 0.5
+    """c: the least factor (K). At least 0.01, at most 1.0."""
+
+    initial_rate: float = 1.0
+    """The first rate, as a share of the link's: that of each flow until the first update. At least 1e-06,
+    at most 1.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class QcnPort(Model):
+    """Fields of QCN's congestion points."""
+
+    _tag = "qcn"
+
+    equilibrium: str = "26KB"
+    """`q_eq`: the queue that is aimed at (26 KB; 33 KB in later drafts, K). A size, such as "64KiB", at
+    least 64B, at most 1GB.
+    """
+
+    weight: float = 2.0
+    """w: the weight of the queue's growth. At most 100.0."""
+
+    sample: str = "150KB"
+    """Bytes from one sample to the next, on average, while the queue is no longer than `equilibrium`. A
+    size, such as "64KiB", at least 64B, at most 1GB.
+    """
+
+    jitter: float = 0.3
+    """Each distance is drawn from the mean less this share to the mean and this share more (K). At most
+    1.0.
+    """
+
+    message_bytes: str = "64B"
+    """Bytes of a message on the wire. A size, such as "64KiB", at least 1B, at most 1000B."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sinkhorn(Model):
     """Computation of rates from the offered ones."""
 
@@ -5101,6 +5262,35 @@ class Syn(Model):
 
     control: ControlChannel = ControlChannel()
     """The channel of reports and grants."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DardPaths(Model):
+    """Paths for elephants, chosen by their hosts."""
+
+    _tag = "dard"
+
+    elephant_after: str = "10s"
+    """A flow is an elephant once it has lasted for so long. A time, such as "10us"."""
+
+    monitor: str = "1s"
+    """Hosts learn the elephants on each link whenever so much time has passed. A time, such as "10us", at
+    least 1us.
+    """
+
+    schedule: str = "5s"
+    """The least time from one decision of a host to its next. A time, such as "10us", at least 1us."""
+
+    spread: str = "5s"
+    """Each of these times is longer by a random time up to this, so that hosts do not move together. A
+    time, such as "10us".
+    """
+
+    threshold: str = "10Mbps"
+    """A move has to bring more than this. A rate, such as "10Gbps"."""
+
+    control: ControlChannel = ControlChannel()
+    """The channel of the moves."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -6068,6 +6258,7 @@ Transport = (
     | Sird
     | Mptcp
     | ParallelTcp
+    | RepFlow
     | Dcqcn
     | Roce
     | Uet
@@ -6089,6 +6280,7 @@ Transport = (
         "sird",
         "mptcp",
         "parallel-tcp",
+        "repflow",
         "dcqcn",
         "roce",
         "uet",
@@ -6266,7 +6458,7 @@ RaisedBy = Literal["unmarked", "every"]
 ReceiverOrder = Literal["shortest", "in-turn"]
 
 # How windows of subflows grow in congestion avoidance.
-Coupling = Ew | Literal["lia", "trash", "uncoupled"]
+Coupling = Ew | Literal["lia", "trash", "fully-coupled", "uncoupled"]
 
 # When the second subflow and all further ones start.
 Join = Literal["established", "at-once"]
@@ -6297,6 +6489,12 @@ Partition = (
 # The rates by which ranges are cut.
 Estimates = Literal["measured", "equal"]
 
+# Content of the second connection of a short flow.
+Replicate = Literal["flow", "syn"]
+
+# Fate of the slower copy of a flow.
+Slower = Literal["continues", "closes"]
+
 # Reaction of the rate of a flow over RoCE to congestion.
 RateControl = (
     DcqcnControl
@@ -6305,8 +6503,9 @@ RateControl = (
     | Hpcc
     | LineRate
     | PowerTcp
+    | QcnControl
     | Timely
-    | Literal["dcqcn", "dcqcn-hpcc", "dctcp", "hpcc", "line-rate", "powertcp", "timely"]
+    | Literal["dcqcn", "dcqcn-hpcc", "dctcp", "hpcc", "line-rate", "powertcp", "qcn", "timely"]
 )
 
 # Limit of the bytes in flight, beside the rate.
@@ -6372,6 +6571,7 @@ Queue = (
     | Phantom
     | Fpq
     | CreditPort
+    | LinkCredits
     | Literal[
         "infinite",
         "drop-tail",
@@ -6388,6 +6588,7 @@ Queue = (
         "phantom",
         "fpq",
         "credit",
+        "link-credits",
     ]
 )
 
@@ -6417,7 +6618,15 @@ TrimmingRule = Literal["coin", "arriving", "none"]
 Buffer = Dynamic | ActiveBuffer | HpccSwitch | Literal["dynamic", "abm", "hpcc"]
 
 # The computation at each port for passing packets.
-Agent = RcpPort | D3Port | PdqPort | RacsPort | Literal["rcp", "d3", "pdq", "racs"]
+Agent = (
+    RcpPort
+    | D3Port
+    | PdqPort
+    | RacsPort
+    | FecnPort
+    | QcnPort
+    | Literal["rcp", "d3", "pdq", "racs", "fecn", "qcn"]
+)
 
 # The share of the remaining capacity that a flow gets.
 Allocation = Literal["greedy", "capped"]
@@ -6435,7 +6644,8 @@ Controller = (
     | HederaPaths
     | MaxMinRates
     | Syn
-    | Literal["asy", "flowtune", "hedera", "max-min", "syn"]
+    | DardPaths
+    | Literal["asy", "flowtune", "hedera", "max-min", "syn", "dard"]
 )
 
 # The rate that a queue offers, as a share of its host's link.

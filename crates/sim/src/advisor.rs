@@ -54,7 +54,7 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
         let path = format!("agent.{}", agent.name());
         found.extend(agent.gains().and_then(|gains| gains.advice(&path, longest, setup.full_packet)));
     }
-    if setup.queue.pauses() || setup.queue.offers().contains(&Feature::Credits) {
+    if setup.queue.offers().iter().any(|feature| matches!(feature, Feature::Lossless | Feature::Credits)) {
         let cycle = cycles::cycle(&setup.fabric, &setup.routes, CYCLE_STEPS);
         found.extend(cycle.map(|links| deadlock(&setup.queue, &setup.fabric, &links)));
     }

@@ -67,6 +67,8 @@ agents! {
     d3::D3Port = "d3",
     pdq::PdqPort = "pdq",
     racs::RacsPort = "racs",
+    fecn::FecnPort = "fecn",
+    qcn::QcnPort = "qcn",
     numfabric::NumfabricPort = "numfabric",
 }
 
@@ -94,6 +96,11 @@ pub trait Settings {
     /// The gains of the rule that adapts its rates to spare capacity and queue, if it has one.
     fn gains(&self) -> Option<Gains> {
         None
+    }
+
+    /// Whether it gives each flow one rate, so that the flow's packets take one path.
+    fn gives_rates(&self) -> bool {
+        true
     }
 
     /// Whether answers must go the data's links backwards, so that the agents that the data met see them.

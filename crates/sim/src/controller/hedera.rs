@@ -42,7 +42,7 @@ pub struct HederaPaths {
 const SAMPLED_PACKET: u64 = 1460;
 
 /// More shortest paths between two hosts than that are no small search for each flow.
-const PATHS_MOST: u64 = 1024;
+pub(super) const PATHS_MOST: u64 = 1024;
 
 impl Settings for HederaPaths {
     fn serves(&self) -> &'static str {
@@ -178,21 +178,22 @@ impl Model {
         seen.large |= found;
         seen.large
     }
+}
 
-    /// The paths of a flow: labels, and the links between switches by which these lead. Hosts' links fit by the estimate.
-    fn paths(&self, flow: &OpenFlow) -> (Vec<u32>, Paths) {
-        let (fabric, routes) = (&*self.fabric, &*self.routes);
-        let labels = granted::labels(flow.from, flow.to, fabric, routes);
-        let mut paths = Paths::default();
-        for &label in &labels {
-            let links = granted::links(label, flow.from, flow.to, fabric, routes);
-            // Two hosts may have a cable of their own.
-            let inner = links.get(1..links.len() - 1).unwrap_or_default();
-            let inner: Vec<u32> = inner.iter().map(|link| link.0).collect();
-            paths.push(&inner);
-        }
-        (labels, paths)
+/// The paths of a flow: labels, and the links between switches by which these lead.
+pub(super) fn paths_of(flow: &OpenFlow, fabric: &Fabric, routes: &Routes) -> (Vec<u32>, Paths) {
+    let labels = granted::labels(flow.from, flow.to, fabric, routes);
+    let mut paths = Paths::default();
+    for &label in &labels {
+        paths.push(&inner_links(label, flow, fabric, routes));
     }
+    (labels, paths)
+}
+
+/// The links between switches of the path of a flow with that label. Two hosts may have a cable of their own.
+pub(super) fn inner_links(label: u32, flow: &OpenFlow, fabric: &Fabric, routes: &Routes) -> Vec<u32> {
+    let links = granted::links(label, flow.from, flow.to, fabric, routes);
+    links.get(1..links.len() - 1).unwrap_or_default().iter().map(|link| link.0).collect()
 }
 
 impl Controller for Model {
@@ -215,7 +216,8 @@ impl Controller for Model {
         let flow = |flow: &OpenFlow| Flow { source: flow.from.0, destination: flow.to.0, demand: 0.0 };
         let mut flows: Vec<Flow> = large.iter().map(flow).collect();
         estimate(&mut flows, self.fabric.hosts as usize);
-        let (labels, paths): (Vec<Vec<u32>>, Vec<Paths>) = large.iter().map(|flow| self.paths(flow)).unzip();
+        let (labels, paths): (Vec<Vec<u32>>, Vec<Paths>) =
+            large.iter().map(|flow| paths_of(flow, &self.fabric, &self.routes)).unzip();
         let placed = match self.config.placement {
             Placement::FirstFit => {
                 let current = |(flow, labels): (&OpenFlow, &Vec<u32>)| {
@@ -350,6 +352,7 @@ mod tests {
                     start: Time(flow),
                     delivered: (packets - start) * SAMPLED_PACKET,
                     backlog: 0,
+                    label: 0,
                 };
                 if model.is_large(&open, Time::from_us(1), &mut room.stream) {
                     break;

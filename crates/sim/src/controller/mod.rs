@@ -63,6 +63,7 @@ controllers! {
     hedera::HederaPaths = "hedera",
     max_min::MaxMinRates = "max-min",
     syn::Syn = "syn",
+    dard::DardPaths = "dard",
 }
 
 /// Properties of a controller's configuration for the check and the engine.

@@ -98,6 +98,7 @@ queues! {
     phantom::Phantom = "phantom",
     fpq::Fpq = "fpq",
     credit::CreditPort = "credit",
+    link_credits::LinkCredits = "link-credits",
     wfq::Wfq = "wfq",
 }
 

@@ -334,8 +334,18 @@ impl<'a> Draft<'a> {
         };
         problems.extend(own("agent", agent.name(), value, agent.problems()));
         let wrong = match needs.first() {
-            Some((_, needed)) if needed.name() == agent.name() => return problems,
+            // A transport may be served by several agents, of which it needs one by default.
+            Some((_, needed)) if needed.serves() == agent.serves() => return problems,
             Some((at, needed)) => format!("{at} needs the agent \"{}\"", needed.name()),
+            None if transports
+                .iter()
+                .any(|chosen| chosen.used && chosen.transport.name() == agent.serves()) =>
+            {
+                format!(
+                    "no traffic entry of the transport \"{}\" needs an agent as it is set",
+                    agent.serves()
+                )
+            }
             None => format!("it serves the transport \"{}\", which no traffic entry has", agent.serves()),
         };
         let message = format!("\"{}\" is not used: {wrong}", agent.name());
@@ -350,7 +360,7 @@ impl<'a> Draft<'a> {
         let problem = |(path, entry): (String, &'a Value)| {
             let (_, transport) = self.transport_of(&path, entry)?;
             let needs = transport.needs();
-            let recommended = needs.agent.filter(|_| !needs.backwards);
+            let recommended = needs.agent.filter(|agent| agent.gives_rates() && !needs.backwards);
             if recommended.is_none() && !needs.backwards {
                 return None;
             }

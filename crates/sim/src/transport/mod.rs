@@ -110,6 +110,7 @@ transports! {
     sird::Sird = "sird",
     mptcp::Mptcp = "mptcp",
     parallel_tcp::ParallelTcp = "parallel-tcp",
+    repflow::RepFlow = "repflow",
     dcqcn::Dcqcn = "dcqcn",
     roce::Roce = "roce",
     uet::Uet = "uet",

@@ -58,6 +58,11 @@ pub trait Source {
         Time::NEVER
     }
 
+    /// Bytes that a loss takes from the window, if other connections of the same flow decide that.
+    fn takes(&self) -> Option<u64> {
+        None
+    }
+
     /// How long the next range would be at this moment, if no more than `max` bytes were requested.
     #[inline]
     fn peek(&self, max: u64) -> u64 {

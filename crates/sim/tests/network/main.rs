@@ -14,6 +14,7 @@ mod events;
 mod faults;
 mod ideals;
 mod limits;
+mod link_credits;
 mod observe;
 mod parts;
 mod permuted;

@@ -3,13 +3,14 @@
 //! A fabric has agents of one kind, one at each port, hosts' ports included, or none, and then pays nothing
 //! for them. They serve one transport: an agent sees that transport's packets to their receivers as they come
 //! to its port, and the answers, which come by the other direction of the port's cable. It reads and writes
-//! the headers of packets (`Header`, [`Record`]), keeps its state at its port, and may request ticks. It
-//! touches no other port and no host. The agents themselves are in `agent/`.
+//! the headers of packets (`Header`, [`Record`]), keeps its state at its port, and may request ticks. A switch's may also send a
+//! packet back to the sender of the packet that passes. It touches no other port and no host. The agents themselves are in
+//! `agent/`.
 
 use crate::engine::calendar::Calendar;
 use crate::engine::data::event::{Event, Phase, order};
 use crate::engine::data::numbers::Numbers;
-use crate::engine::data::packet::{Packet, Record};
+use crate::engine::data::packet::{Header, Packet, Record};
 use crate::engine::data::port::Port;
 use crate::ids::{FlowId, LinkId};
 use crate::random::Stream;
@@ -80,6 +81,8 @@ pub struct AgentContext<'a> {
     pub(in crate::engine) bytes: Option<PortBytes>,
     pub(in crate::engine) ticking: &'a mut bool,
     pub(in crate::engine) calendar: &'a mut Calendar,
+    /// A packet for the sender of the one that passes: its bytes on the wire, and its header.
+    pub(in crate::engine) reply: Option<(u32, Header)>,
 }
 
 /// Bytes of a port that is up to date.
@@ -124,6 +127,12 @@ impl AgentContext<'_> {
         sent + waiting + lost
     }
 
+    /// Sends a packet without payload, of so many bytes on the wire, to the sender of the packet that passes to its receiver:
+    /// from a switch, at which that packet has come in by a link. At the port of the sender itself nothing is sent.
+    pub fn reply(&mut self, size: u32, header: Header) {
+        self.reply = Some((size, header));
+    }
+
     /// Asks for a tick, unless one is pending: see [`PortAgent::tick`].
     #[inline]
     pub fn tick_at(&mut self, time: Time) {
@@ -145,7 +154,6 @@ pub mod tests {
 
     use super::*;
     use crate::engine::calendar::ties::Ties;
-    use crate::engine::data::packet::Header;
     use crate::engine::data::plan::Agenda;
     use crate::ids::{ConnId, NodeId};
     use crate::random::Purpose;
@@ -214,7 +222,15 @@ pub mod tests {
                 bytes: Some(PortBytes { waiting: self.waiting, sent: self.arrived - self.waiting, lost: 0 }),
                 ticking: &mut self.ticking,
                 calendar: &mut self.calendar,
+                reply: None,
             }
+        }
+
+        /// A packet of a flow of that size comes, on its way to the receiver: the header of the agent's reply, if it sends one.
+        pub fn passes(&mut self, agent: &mut impl PortAgent, flow: u32, size: u32) -> Option<Header> {
+            let mut cx = self.cx(FlowId(flow));
+            agent.on_packet(&mut packet(0, size), &mut Record::default(), &mut cx);
+            cx.reply.map(|(_, header)| header)
         }
 
         /// A packet of a flow comes, on its way to the receiver.

@@ -133,6 +133,8 @@ pub struct OpenFlow {
     pub delivered: u64,
     /// The rest of its payload.
     pub backlog: u64,
+    /// The label of its packets, by which they find their path.
+    pub label: u32,
 }
 
 /// An order of the controller.
@@ -214,6 +216,7 @@ impl ControlContext<'_> {
             start: conn.start,
             delivered: conn.receiver.delivered_bytes,
             backlog: conn.size.saturating_sub(conn.receiver.delivered_bytes),
+            label: conn.sender.label,
         };
         self.conns.iter().enumerate().filter(own).map(flow)
     }

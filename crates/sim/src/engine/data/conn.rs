@@ -204,6 +204,13 @@ impl Conn {
         }
     }
 
+    /// With packets of that label, for tests.
+    #[cfg(test)]
+    pub fn with_label(mut self, label: u32) -> Conn {
+        self.sender.label = label;
+        self
+    }
+
     /// With so many packets that exist, for tests that make and drop them.
     #[cfg(test)]
     pub fn with_packets(mut self, packets: u32) -> Conn {

@@ -147,6 +147,9 @@ impl<M: Members> Network<'_, M> {
         let (agent, arena, mut cx) = self.at_agent(link, flow, bytes);
         let (packet, record) = arena.with_record(id);
         agent.on_packet(packet, record, &mut cx);
+        if let Some((size, header)) = cx.reply.take() {
+            self.reply_of_agent(id, size, header);
+        }
     }
 
     /// A packet to its sender has come out of a link: shows it to the agent at the other direction.
@@ -197,7 +200,8 @@ impl<M: Members> Network<'_, M> {
         let AtPort { agent, stream, ticking } = &mut self.agents.ports[link.index()];
         let port = &self.egress[link.index()].port;
         let calendar = &mut self.calendar;
-        let cx = AgentContext { now: self.now, link, flow, stream, port, bytes, ticking, calendar };
+        let now = self.now;
+        let cx = AgentContext { now, link, flow, stream, port, bytes, ticking, calendar, reply: None };
         (agent, &mut self.arena, cx)
     }
 }

@@ -73,7 +73,8 @@ impl<M: Members> Network<'_, M> {
         let balancer = &mut self.balancers[packet.balancer as usize];
         let verdict = balancer.handle(passing, self.now, self.arena.tag(id), &mut acts);
         for (size, tag) in std::mem::take(&mut acts.replies) {
-            self.reply(packet, size, tag);
+            let header = Header { class: 0, ..Header::default() };
+            self.reply(packet, size, header, Some(tag));
         }
         self.carry_out(acts, packet.balancer);
         match verdict {
@@ -110,8 +111,17 @@ impl<M: Members> Network<'_, M> {
         }
     }
 
+    /// The agent at a port sends a packet to the sender of one that has come to its switch.
+    #[cold]
+    pub(super) fn reply_of_agent(&mut self, cause: PacketId, size: u32, header: Header) {
+        let cause = self.arena[cause];
+        if cause.ingress != LinkId::NONE {
+            self.reply(&cause, size, header, None);
+        }
+    }
+
     /// The switch of a packet sends one to the packet's sender.
-    fn reply(&mut self, cause: &Packet, size: u32, tag: Tag) {
+    fn reply(&mut self, cause: &Packet, size: u32, header: Header, tag: Option<Tag>) {
         let conn = &mut self.conns[cause.conn.index()];
         conn.network.begin();
         let packet = Packet {
@@ -121,12 +131,14 @@ impl<M: Members> Network<'_, M> {
             dst: conn.src,
             label: reverse_label(cause.label),
             flags: flag::CONTROL,
-            header: Header { class: 0, ..Header::default() },
+            header,
             ..*cause
         };
         self.packets_made += 1;
         let id = self.insert(packet);
-        *self.arena.tag(id) = tag;
+        if let Some(tag) = tag {
+            *self.arena.tag(id) = tag;
+        }
         let at = self.ends[cause.ingress.index()];
         match self.next_link(at, id, 0) {
             LinkId::NONE => self.absorb(id),

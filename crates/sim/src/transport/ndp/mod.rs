@@ -3,8 +3,9 @@
 //! Source: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high
 //! performance", SIGCOMM 2017; details that the paper leaves open after its public simulator (htsim),
 //! each named where it matters. `sender` and `receiver` are the two ends, `pacer` is the pull queue
-//! that all connections of a receiving interface share.
+//! that all connections of a receiving interface share, `coded` a flow with an erasure code.
 
+pub mod coded;
 pub mod pacer;
 pub mod paths;
 pub mod receiver;
@@ -15,6 +16,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+pub use self::coded::Code;
+use self::coded::Coded;
 use self::pacer::Pacer;
 use self::receiver::Receiver;
 use self::scores::PathPenalty;
@@ -77,6 +80,9 @@ pub struct Ndp {
     pub pull_spacing: Option<Time>,
     /// The retransmission that goes first.
     pub repeat_order: RepeatOrder,
+    /// An erasure code: a new packet of code, in place of a retransmission, for each that is trimmed or lost. Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<Code>,
     /// Whether packets of the first window go with the headers, and are never trimmed (the OMNeT++ model, where they
     /// carry SYN; its header queue has no limit). By default, as in the paper, they are data as any other.
     pub first_window_as_headers: bool,
@@ -180,6 +186,7 @@ impl Default for Ndp {
             pull_weights: vec![8, 4, 2, 1],
             pull_spacing: None,
             repeat_order: RepeatOrder::Lowest,
+            code: None,
             first_window_as_headers: false,
             path_penalty: None,
             entropy: None,
@@ -296,6 +303,7 @@ impl Settings for Ndp {
             ("rto_max", self.backstop, "backstop = true"),
             ("rto_spread", self.backstop, "backstop = true"),
             ("entropy_values", self.entropy.is_some(), "entropy, such as \"mixed\""),
+            ("repeat_order", self.code.is_none(), "no code"),
         ])
     }
 
@@ -344,6 +352,9 @@ mod kind {
 fn pack(in_order: u32, pull: u32) -> u64 {
     u64::from(in_order) << 32 | u64::from(pull)
 }
+
+/// In place of the first of both, from a receiver that has decoded a flow with a code.
+const DECODED: u32 = u32::MAX;
 
 fn unpack(ack: u64) -> (u32, u32) {
     ((ack >> 32) as u32, ack as u32)
@@ -412,7 +423,8 @@ impl Endpoint for Model {
             PullTurns::Random => cx.flow_stream(Purpose::PullTurns, key).bits() << 32 | flow,
             PullTurns::Number | PullTurns::Arrival => flow,
         };
-        self.receivers.open(id, cx).reset(place);
+        let coded = config.code.map(|code| Coded::new(code, cx.conn(id).size, config));
+        self.receivers.open(id, cx).reset(place, coded);
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::paths::{Fate, Paths};
-use super::{BackstopRepeats, Ndp, RepeatOrder, kind};
+use super::{BackstopRepeats, DECODED, Ndp, RepeatOrder, kind};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Start, Timer, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
@@ -57,6 +57,8 @@ pub struct Sender {
     answers: u32,
     lately: Lately,
     paths: Paths,
+    /// Whether it has a code, and the receiver has not decoded the flow yet.
+    codes: bool,
 }
 
 /// The last answers, headers that came back included: a bit each, set for ACKs.
@@ -144,7 +146,8 @@ impl Sender {
         paths.start(start, config, cx);
         let source = PlainFlow::new(start.size);
         let first_window = config.initial_window();
-        *self = Sender { source, sent, paths, first_window, key: start.key, ..Sender::default() };
+        let codes = config.code.is_some();
+        *self = Sender { source, sent, paths, first_window, codes, key: start.key, ..Sender::default() };
     }
 
     /// The flow starts: the link may take the whole first window.
@@ -180,12 +183,7 @@ impl Sender {
                 let last_hop = header.kind & kind::LAST_HOP != 0;
                 let fate = if last_hop { Fate::TrimmedLast } else { Fate::Trimmed };
                 self.note_answer(header.number, fate, config, cx.now());
-                if let Some(sent) = self.unacknowledged(header.number)
-                    && sent.state == State::InFlight
-                {
-                    sent.state = State::ToRepeat;
-                    self.repeats.push(header.number, config.repeat_order);
-                }
+                self.make_up_for(header.number, config);
             }
             _ => {}
         }
@@ -197,8 +195,9 @@ impl Sender {
             self.pulled = pull;
             (self.pulled_at, self.silences) = (cx.now(), 0);
         }
+        self.codes &= in_order != DECODED;
         self.forget_before(in_order);
-        if self.ended && self.sent.is_empty() {
+        if self.ended && self.sent.is_empty() && !self.codes {
             self.timer.clear();
             if cx.sender(id).acked_at == Time::NEVER {
                 cx.acknowledged(id);
@@ -231,17 +230,18 @@ impl Sender {
         let number = packet.header.number;
         self.unheard = self.unheard.saturating_sub(1);
         self.lately.note(false);
-        let Some(sent) = self.unacknowledged(number).filter(|sent| sent.state == State::InFlight) else {
+        let Some(path) = self.unacknowledged(number).map(|sent| sent.path) else { return };
+        if !self.make_up_for(number, config) {
             return;
-        };
-        sent.state = State::ToRepeat;
-        let path = sent.path;
-        self.repeats.push(number, config.repeat_order);
+        }
         self.paths.judge(path, Fate::Returned, config, cx.now());
         let pushes = self.first_window > 0 && self.source.left() > 0;
         let forgotten = self.answers <= self.pulled && self.unheard <= 1 && !pushes;
         if forgotten || self.lately.gets_through() {
             self.forced += 1;
+        } else if self.codes {
+            // The receiver counts the packets that it has yet to pull.
+            self.asked += 1;
         }
         if self.may_send() {
             cx.ready(packet.conn);
@@ -260,6 +260,21 @@ impl Sender {
     fn unacknowledged(&mut self, number: u32) -> Option<&mut Sent> {
         let sent = self.sent.get_mut(number.checked_sub(self.base)? as usize)?;
         (sent.state != State::Acknowledged).then_some(sent)
+    }
+
+    /// A packet in flight is gone: it is to be sent again, or a packet of code goes in its place. Whether it was in flight.
+    fn make_up_for(&mut self, number: u32, config: &Ndp) -> bool {
+        let codes = config.code.is_some();
+        let Some(sent) = self.unacknowledged(number).filter(|sent| sent.state == State::InFlight) else {
+            return false;
+        };
+        if codes {
+            self.acknowledge(number);
+        } else {
+            sent.state = State::ToRepeat;
+            self.repeats.push(number, config.repeat_order);
+        }
+        true
     }
 
     fn acknowledge(&mut self, number: u32) {
@@ -286,7 +301,7 @@ impl Sender {
     }
 
     fn may_send(&self) -> bool {
-        (self.has_credit() && (!self.repeats.is_empty() || self.source.left() > 0))
+        (self.has_credit() && (!self.repeats.is_empty() || self.source.left() > 0 || self.codes))
             || (self.first_window > 0 && self.source.left() > 0)
     }
 
@@ -313,8 +328,11 @@ impl Sender {
                 return (None, false);
             };
             self.ended = last;
-            self.sent.push_back(Sent { at: now, len: len as u16, state: State::InFlight, last, path: 0 });
-            self.base + self.sent.len() as u32 - 1
+            self.send_new(len, last, now)
+        } else if self.codes && self.has_credit() {
+            self.use_credit();
+            cx.sender(id).retransmissions += 1;
+            self.send_new(config.payload() as u32, false, now)
         } else {
             return (None, false);
         };
@@ -336,6 +354,13 @@ impl Sender {
             self.sent[(number - self.base) as usize].path = path;
         }
         (Some(packet), self.may_send())
+    }
+
+    /// A packet that has not been sent before, with so many bytes of data or code: its number.
+    #[inline]
+    fn send_new(&mut self, len: u32, last: bool, now: Time) -> u32 {
+        self.sent.push_back(Sent { at: now, len: len as u16, state: State::InFlight, last, path: 0 });
+        self.base + self.sent.len() as u32 - 1
     }
 
     fn use_credit(&mut self) {
@@ -386,7 +411,8 @@ impl Sender {
         let oldest = self.sent.iter().filter(|sent| sent.state == State::InFlight).map(|sent| sent.at).min();
         let mut due = oldest.map_or(Time::NEVER, |at| at + timeout);
         let expired = if due <= now { self.give_up(timeout, config, now) } else { 0 };
-        let waits_for_pull = expired == 0 && (!self.repeats.is_empty() || self.source.left() > 0);
+        let has_more = !self.repeats.is_empty() || self.source.left() > 0 || self.codes;
+        let waits_for_pull = expired == 0 && has_more;
         if expired > 0 {
             match config.backstop_repeats {
                 BackstopRepeats::AtOnce => self.forced = self.forced.max(expired),
@@ -426,14 +452,12 @@ impl Sender {
             BackstopRepeats::AtOnce => timeout,
         };
         let mut expired = 0;
-        for (number, sent) in (self.base..).zip(&mut self.sent) {
-            if sent.state != State::InFlight || sent.at + least > now {
-                continue;
+        for number in self.base..self.base + self.sent.len() as u32 {
+            let Some(&Sent { at, path, .. }) = self.unacknowledged(number).as_deref() else { continue };
+            if at + least <= now && self.make_up_for(number, config) {
+                expired += 1;
+                self.paths.judge(path, Fate::Lost, config, now);
             }
-            expired += 1;
-            sent.state = State::ToRepeat;
-            self.paths.judge(sent.path, Fate::Lost, config, now);
-            self.repeats.push(number, config.repeat_order);
         }
         expired
     }

@@ -24,6 +24,7 @@ use self::recovery::irn::Irn;
 use self::sender::{PACE, RETRANSMIT, Sender};
 use super::{Needs, Profile, Settings, Signal, audit_received};
 use crate::advice::{Advice, Unread};
+use crate::agent::qcn::QcnPort;
 use crate::balancer::entropy::Entropy;
 use crate::derived::{Environment, Longest, Values};
 use crate::engine::contract::conn::Conn;
@@ -132,7 +133,8 @@ impl Settings for Roce {
         let needed = features.into_iter().filter(|(_, needed)| *needed);
         Needs {
             features: needed.map(|(feature, _)| feature).collect(),
-            records: signals.telemetry,
+            records: signals.telemetry || signals.feedback,
+            agent: signals.feedback.then(|| QcnPort::default().into()),
             entropy: self.entropy.is_some().then_some("entropy"),
             ..Needs::default()
         }
@@ -196,6 +198,8 @@ mod kind {
     pub const NAK: u8 = 3;
     /// Congestion notification.
     pub const CNP: u8 = 4;
+    /// The message of a switch, under QCN.
+    pub const FEEDBACK: u8 = crate::agent::qcn::MESSAGE;
     /// Bit of an ACK or NAK: data has been marked since the one before.
     pub const MARKED: u8 = 16;
 }

@@ -239,8 +239,10 @@ impl<C: Begin> Sender<C> {
             return;
         }
         self.advance(id, cx);
-        if packet.header.kind == kind::CNP {
-            return self.control().on_cnp(cx.now());
+        match packet.header.kind {
+            kind::CNP => return self.control().on_cnp(cx.now()),
+            kind::FEEDBACK => return self.control().on_feedback(cx.now(), packet.header.ack),
+            _ => {}
         }
         let (una, in_flight) = (self.offset(self.una), self.in_flight());
         if number > self.una {

@@ -1,7 +1,7 @@
 //! A flow carried by several TCP connections: shared parts of Multipath TCP and parallel TCP.
 //!
 //! A subflow is TCP's sender and receiver as they are, with its own sequence numbers, window and timers.
-//! `outgoing` maps data to subflows, `partition` chooses the data that each of them sends next, `lia`, `trash` and `ew` how
+//! `outgoing` maps data to subflows, `partition` chooses the data that each of them sends next, `lia`, `trash`, `ew` and `joint` how
 //! windows are coupled, `fuso` which data is sent twice, `scatter` how a flow begins; the receiver records what has arrived in a
 //! ring or by `ranges`.
 //!
@@ -14,6 +14,7 @@
 
 mod ew;
 mod fuso;
+mod joint;
 pub mod lia;
 mod mapping;
 pub mod outgoing;

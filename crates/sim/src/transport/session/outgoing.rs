@@ -17,7 +17,7 @@ use super::partition::in_order::InOrder;
 use super::partition::{Model, Partition, Path, Split};
 use super::run::Run;
 use super::scatter::Scattering;
-use super::{Coupling, Session, ew, trash};
+use super::{Coupling, Session, ew, joint, trash};
 use crate::ids::ConnId;
 use crate::transport::reassembly::Record;
 use crate::transport::source::{Message, Next, Source};
@@ -328,7 +328,7 @@ impl<R: Record> Outgoing<R> {
         };
         let own = usize::from(own);
         match self.coupling {
-            Coupling::Lia | Coupling::Trash | Coupling::Ew(_) => {
+            Coupling::Lia | Coupling::Trash | Coupling::Ew(_) | Coupling::FullyCoupled => {
                 let path = lia::Path { window: sender.steady_window(), round_trip: Some(round_trip) };
                 self.terms[own] = path.into();
             }
@@ -498,6 +498,10 @@ impl<R: Record> Source for Share<'_, R> {
         self.flow.flows.front().map_or(Time::NEVER, |first| first.due)
     }
 
+    fn takes(&self) -> Option<u64> {
+        (self.flow.coupling == Coupling::FullyCoupled).then(|| joint::decrease(&self.flow.terms))
+    }
+
     #[inline]
     fn peek(&self, _max: u64) -> u64 {
         if self.flow.buffer.is_some() {
@@ -525,6 +529,7 @@ impl<R: Record> Siblings for Share<'_, R> {
             Coupling::Lia => lia::increase(terms, cwnd, acked, mss),
             Coupling::Trash => trash::increase(terms, cwnd, acked, mss),
             Coupling::Ew(own) => ew::increase(terms, cwnd, acked, mss, own.servers),
+            Coupling::FullyCoupled => joint::increase(terms, cwnd, acked, mss),
             Coupling::Uncoupled => return None,
         };
         let fraction = &mut self.flow.mappings[self.own as usize].fraction;

@@ -119,6 +119,9 @@ pub enum Coupling {
     /// Together as the window of one TCP on the best path, shared with other servers of the same answer: EW-MPTCP (Li et al.
     /// 2014), a reconstruction from its abstract.
     Ew(Ew),
+    /// As one: growth and losses go by the sum of all windows (Han et al. 2006), so that traffic leaves any path with more losses
+    /// than another.
+    FullyCoupled,
     /// Each as the window of a TCP on its own.
     Uncoupled,
 }
@@ -190,6 +193,11 @@ pub trait OverTcp {
     /// Whether flows without an end may have it.
     fn endless(&self) -> bool;
 
+    /// Whether its connections can be kept.
+    fn keeps(&self) -> bool {
+        true
+    }
+
     /// Fields that are not read where one connection alone carries a flow.
     fn unread_alone(&self) -> Vec<Unread>;
 
@@ -214,6 +222,7 @@ impl<T: OverTcp> Settings for T {
             class_field: tcp.class_field.map(|_| "tcp.tagging"),
             subflows,
             endless: self.endless(),
+            keeps: self.keeps(),
             in_flight_max: tcp.in_flight_max.map(|packets| buffers.min(windows * packets)),
             balancer: self.balancer(),
             ..tcp

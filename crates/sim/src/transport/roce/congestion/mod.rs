@@ -41,6 +41,7 @@ macro_rules! controls {
                 #[inline]
                 fn on_ack(&mut self, ack: &Ack, telemetry: &Telemetry);
                 fn on_cnp(&mut self, now: Time);
+                fn on_feedback(&mut self, now: Time, feedback: u64);
                 fn on_loss(&mut self, now: Time, loss: Loss);
                 #[inline]
                 fn on_sent(&mut self, bytes: u32, now: Time);
@@ -60,6 +61,7 @@ controls! {
     hpcc::Hpcc = "hpcc",
     line_rate::LineRate = "line-rate",
     powertcp::PowerTcp = "powertcp",
+    qcn::QcnControl = "qcn",
     timely::Timely = "timely",
 }
 
@@ -107,11 +109,13 @@ pub struct Signals {
     pub notifications: bool,
     /// The state of each port on the way ([`Telemetry`]).
     pub telemetry: bool,
+    /// Messages of switches with their feedback (`agent/qcn.rs`).
+    pub feedback: bool,
 }
 
 impl Default for Signals {
     fn default() -> Self {
-        Signals { acks: true, marks: false, notifications: false, telemetry: false }
+        Signals { acks: true, marks: false, notifications: false, telemetry: false, feedback: false }
     }
 }
 
@@ -157,6 +161,11 @@ pub trait Control {
     /// A congestion notification packet, if [`Signals::notifications`] asks for them.
     fn on_cnp(&mut self, now: Time) {
         let _ = now;
+    }
+
+    /// The message of a switch, if [`Signals::feedback`] asks for them: a number from 1 to 63, of the queue's excess and growth.
+    fn on_feedback(&mut self, now: Time, feedback: u64) {
+        let _ = (now, feedback);
     }
 
     /// The sender goes back to the first unacknowledged packet. For a NAK, before its [`Control::on_ack`].

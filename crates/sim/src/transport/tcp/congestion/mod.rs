@@ -238,6 +238,20 @@ impl Window {
         }
     }
 
+    /// It has just been reduced for that cause, and is to have this threshold instead.
+    pub fn set_threshold(&mut self, bytes: u64, cause: Cause) {
+        let before = self.ssthresh;
+        let threshold = bytes.max(u64::from(self.min_ssthresh) * self.mss);
+        match cause {
+            Cause::Timeout { first: false } => {}
+            Cause::Timeout { first: true } => self.ssthresh = threshold,
+            Cause::FastRetransmit { .. } | Cause::EcnEcho => {
+                self.ssthresh = threshold;
+                self.cwnd = (self.cwnd + threshold).saturating_sub(before).max(self.mss);
+            }
+        }
+    }
+
     /// The window, as far as the receiver's allows it to be used.
     pub fn usable(&self) -> u64 {
         self.cwnd.min(u64::from(self.most))

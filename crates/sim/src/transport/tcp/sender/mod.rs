@@ -268,7 +268,11 @@ impl Sender {
     /// The window is reduced.
     fn on_congestion_event(&mut self, cause: Cause, source: &impl Source, now: Time) {
         let event = CongestionEvent { cause, now, progress: self.progress(source, now) };
+        let before = self.steady_window();
         self.control.on_congestion_event(&mut self.window, &event);
+        if let Some(bytes) = source.takes() {
+            self.window.set_threshold(before.saturating_sub(bytes), cause);
+        }
     }
 
     /// The window has reached the goal of its reduction.
