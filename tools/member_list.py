@@ -279,6 +279,13 @@ TRANSPORTS = [
         "under the others: the flows end after {0[last]:,.0f} and {1[last]:,.0f} ms.",
     ),
     transport(
+        "numfabric",
+        Rates(("three", "one"), "500us"),
+        {"counts as three": {}, "counts as one": {"traffic.three.transport.numfabric.weight": 1.0}},
+        "The flow of 15 MB has {0[share]:.0f} % of the link where it counts as three flows, and {1[share]:.0f} % where "
+        "it counts as one. The last flow ends after {0[last]:.1f} and {1[last]:.1f} ms.",
+    ),
+    transport(
         "dcqcn",
         Queue("switch -> host 0", "20us", unit="KB"),
         {"DCQCN": {}, "without marks": {"queue.lossless.kmin": "500MB", "queue.lossless.kmax": "600MB"}},
@@ -443,6 +450,13 @@ QUEUES = [
         "Intervals of 50 us in which a flow receives, one row per flow: {0[together]:.1f} flows at a time under "
         "pFabric, the shortest first, and {1[together]:.1f} under DCTCP; flows take {0[mean]:.1f} and "
         "{1[mean]:.1f} ms on average.",
+    ),
+    queue(
+        "wfq",
+        Rates(("three", "one"), "500us"),
+        {"3 and 1": {}, "1 and 3": {"traffic.three.transport.numfabric.weight": 1.0 / 3.0}},
+        "Until the first flow ends, that of 15 MB has {0[share]:.0f} % of the link with weights of 3 and 1, and "
+        "{1[share]:.0f} % with 1 and 3.",
     ),
     queue(
         "lossless",

@@ -310,6 +310,7 @@ const UNREAD: &[&str] = &[
     "ndp.rto_max",
     "ndp.rto_min",
     "ndp.rto_spread",
+    "numfabric.alpha",
     "parallel-tcp.tcp.dsack",
     "parallel-tcp.tcp.duplicates",
     "parallel-tcp.tcp.ecn",

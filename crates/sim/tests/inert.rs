@@ -63,6 +63,11 @@ fn fields_that_others_leave_unread() {
         one("transport.ndp.pull_rate", "nothing: leave pull_rate out")
     );
     assert_eq!(
+        with("transport.numfabric = { weights = \"fixed\", alpha = 2.0 }"),
+        one("transport.numfabric.alpha", "transport.numfabric.weights = \"prices\"")
+    );
+    assert_eq!(with("transport.numfabric.alpha = 2.0"), []);
+    assert_eq!(
         with("transport.mptcp.tcp.ecn_retransmissions = true"),
         one("transport.mptcp.tcp.ecn_retransmissions", "transport.mptcp.tcp.ecn = true")
     );

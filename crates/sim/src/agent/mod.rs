@@ -69,6 +69,7 @@ agents! {
     racs::RacsPort = "racs",
     fecn::FecnPort = "fecn",
     qcn::QcnPort = "qcn",
+    numfabric::NumfabricPort = "numfabric",
 }
 
 /// Properties of an agent's configuration for the check and the engine.

@@ -4,6 +4,7 @@
 //! one port. Adding one is its file and its line in the list below.
 
 pub mod fifo;
+pub mod ranked;
 pub mod waiting;
 
 use schemars::JsonSchema;
@@ -98,6 +99,7 @@ queues! {
     fpq::Fpq = "fpq",
     credit::CreditPort = "credit",
     link_credits::LinkCredits = "link-credits",
+    wfq::Wfq = "wfq",
 }
 
 /// Properties of a queue's configuration for the check and the engine.
@@ -260,6 +262,8 @@ pub enum Feature {
     Classes,
     /// A port sends the packet of the smallest flow first, and drops that of the largest.
     Scheduling,
+    /// A port serves flows in proportion to the weights that their packets carry.
+    Weights,
     /// No port drops: it pauses the upstream ports in time.
     Lossless,
     /// No port drops: it gives its senders credit for its free buffer, by class.
@@ -282,6 +286,7 @@ impl Feature {
             Feature::Ecn => "ECN marking",
             Feature::Classes => "classes",
             Feature::Scheduling => "scheduling by remaining size",
+            Feature::Weights => "weighted fair queueing",
             Feature::Lossless => "flow control",
             Feature::Credits => "credits",
             Feature::Metering => "metering of credits",

@@ -115,6 +115,7 @@ transports! {
     roce::Roce = "roce",
     uet::Uet = "uet",
     rcp::Rcp = "rcp",
+    numfabric::Numfabric = "numfabric",
     daq::Daq = "daq",
     d3::D3 = "d3",
     pdq::Pdq = "pdq",

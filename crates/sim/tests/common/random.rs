@@ -363,6 +363,20 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             tenths(initial) / 2.0
         )
     });
+    let numfabric = (1u32..40, flag(), 1u32..20, 1u32..40, 1u32..12, 1u32..20, 10u32..60).prop_map(
+        |(tenths, fixed, slack, rate_time, eta, beta, interval)| {
+            let weights = if fixed { "fixed" } else { "prices" };
+            let tenth = f64::from(tenths) / 10.0;
+            format!(
+                "[transport.numfabric]\nalpha = {tenth}\nweight = {tenth}\nweights = \"{weights}\"\n\
+                 slack = \"{slack}us\"\nrate_time = \"{rate_time}us\"\n[agent.numfabric]\neta = {eta}\n\
+                 beta = {}\ninterval = \"{interval}us\"\nguard = \"{}us\"",
+                f64::from(beta) / 20.0,
+                interval / 5
+            )
+        },
+    );
+    let wfq = (1u32..30).prop_map(|limit| format!("[queue.wfq]\nlimit = {{ packets = {limit} }}"));
     let pdq = (0usize..4, 0u32..4, 0u32..4, 1u32..5, 0u32..2000, 0usize..3).prop_map(
         |(order, early, spacing, list, least, late)| {
             let order = ["pdq", "edf", "sjf", "peq"][order];
@@ -422,6 +436,8 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         (tcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), fifo).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (ndp, ndp_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (numfabric, wfq.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (datagram.clone(), wfq).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (pfabric, pfabric_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (homa, classes.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (phost, classes).prop_map(|(transport, queue)| transport + "\n" + &queue),

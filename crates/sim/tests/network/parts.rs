@@ -456,6 +456,7 @@ fn drawn_flows_have_the_same_numbers() {
         ("racs", ""),
         ("d3", ""),
         ("rcp", ""),
+        ("numfabric", ""),
     ];
     for (transport, entry) in transports {
         let agent = if transport == "d3" { "agent.d3.state = \"flows\"" } else { "" };

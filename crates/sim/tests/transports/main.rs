@@ -28,6 +28,7 @@ mod mptcp;
 mod ndp;
 mod ndp_incasts;
 mod ndp_options;
+mod numfabric;
 mod parallel_tcp;
 mod pdq;
 mod pfabric;

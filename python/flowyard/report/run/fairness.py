@@ -19,7 +19,7 @@ Settings = Mapping[str, Any]
 Rates = Set[int]
 
 # Transports whose flows ask first, for a rate, a window or a credit, and have no field that says so.
-ASK_FIRST = ("expresspass", "daq", "rcp", "d3", "pdq", "racs")
+ASK_FIRST = ("expresspass", "daq", "rcp", "numfabric", "d3", "pdq", "racs")
 ROUND_TRIP = "one round trip before data"
 # Controls of TCP under which receivers acknowledge each segment, whatever `delayed_ack` is.
 EACH_SEGMENT = ("swift",)
@@ -209,6 +209,8 @@ def _initial(used: Used) -> str:
             return "no limit: line rate"
         case "rcp" | "d3" | "pdq" | "racs":
             return "no limit: rate of the switches"
+        case "numfabric":
+            return "bandwidth-delay product and slack"
         case "central":
             return "as the controller decides"
         case "python":
@@ -252,6 +254,8 @@ def _handshake(used: Used) -> str:
             return f"none up to {_size(free)}, else {ROUND_TRIP}"
         case "phost" if transport.get("free_for") == "short":
             return f"none up to {tokens} packets, else {ROUND_TRIP}"
+        case "numfabric":
+            return "bandwidth-delay product and slack"
         case "central":
             return "as the controller decides"
         case "python":

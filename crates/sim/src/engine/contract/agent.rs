@@ -238,6 +238,13 @@ pub mod tests {
             agent.on_packet(&mut packet(kind, 1500), record, &mut self.cx(FlowId(flow)));
         }
 
+        /// A packet of data comes, on its way to the receiver.
+        pub fn data(&mut self, agent: &mut impl PortAgent, flow: u32, record: &mut Record) {
+            let mut packet = packet(0, 1500);
+            packet.header.len = 1460;
+            agent.on_packet(&mut packet, record, &mut self.cx(FlowId(flow)));
+        }
+
         /// An answer to a flow's sender comes.
         pub fn answer(&mut self, agent: &mut impl PortAgent, flow: u32, kind: u8, record: &mut Record) {
             agent.on_answer(&mut packet(kind, 64), record, &mut self.cx(FlowId(flow)));

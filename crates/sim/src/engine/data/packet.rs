@@ -59,7 +59,8 @@ pub struct Header {
     /// Number of the packet in its connection.
     pub number: u32,
     pub seq: u64,
-    /// Second of two words. Of data, the sort key of ports with a queue "pfabric": the smallest goes first.
+    /// Second of two words. Of data, the sort key of ports with a queue "pfabric": the smallest goes first; and the virtual
+    /// length at those with "wfq".
     pub ack: u64,
 }
 

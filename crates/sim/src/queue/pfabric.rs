@@ -7,13 +7,11 @@
 //! The sort key of a data packet is [`Header::ack`](crate::engine::contract::packet::Header::ack), smallest first,
 //! whatever its transport means by it; control packets go before all data.
 
-mod ranked;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use self::ranked::{Data, Ranked};
+use super::ranked::{Data, Ranked};
 use super::waiting::Waiting;
 use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Environment, Values};
@@ -158,7 +156,7 @@ impl Discipline for Model {
     /// rank behind those that it sent last, and would starve and arrive out of order (section 4.1).
     #[inline]
     fn dequeue(&mut self, _cx: &mut PortContext) -> Option<Queued> {
-        self.control.pop().or_else(|| self.data.pop())
+        self.control.pop().or_else(|| Some(self.data.pop()?.queued))
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! Data packets that wait at a pFabric port, found by their ranks.
+//! Data packets that wait, found by their ranks: the common ground of pFabric's port and of weighted fair queueing.
 //!
 //! A short queue is a list in the order of arrival, which is scanned: nothing is faster. A long one, as of the small probes
 //! of thousands of senders, has an order by rank at both ends, and lists of the packets of each flow, so that no packet
@@ -63,14 +63,14 @@ impl Ranked {
 
     /// Takes the packet to send: the earliest one of the flow that has the packet of the lowest rank, the first among equals.
     #[inline]
-    pub fn pop(&mut self) -> Option<Queued> {
+    pub fn pop(&mut self) -> Option<Data> {
         if self.is_long() {
             return self.many.as_mut()?.pop();
         }
         // The first one among equals.
         let Data { conn, dst, .. } = *self.few.iter().min_by_key(|packet| packet.rank)?;
         let first = self.few.iter().position(|packet| packet.conn == conn && packet.dst == dst)?;
-        Some(self.few.remove(first).queued)
+        Some(self.few.remove(first))
     }
 
     /// Takes the packet to drop for one of that rank, if it ranks behind it: the highest rank, the latest among equals.
@@ -78,7 +78,7 @@ impl Ranked {
     #[inline]
     pub fn pop_behind(&mut self, rank: Option<u64>) -> Option<Queued> {
         if self.is_long() {
-            return self.many.as_mut()?.pop_behind(rank);
+            return self.many.as_mut()?.pop_behind(rank).map(|data| data.queued);
         }
         // The last one among equals.
         let worst = (0..self.few.len()).max_by_key(|&at| self.few[at].rank);
@@ -186,7 +186,7 @@ impl Many {
         (slot.earlier, slot.later) = (before, NONE);
     }
 
-    fn take(&mut self, at: u32) -> Queued {
+    fn take(&mut self, at: u32) -> Data {
         let Slot { data, earlier, later, .. } = self.slots[at as usize];
         let list = self.list_of(data.conn);
         match earlier {
@@ -200,10 +200,10 @@ impl Many {
         self.slots[at as usize].arrival = FREE;
         self.free.push(at);
         self.live -= 1;
-        data.queued
+        data
     }
 
-    fn pop(&mut self) -> Option<Queued> {
+    fn pop(&mut self) -> Option<Data> {
         let at = loop {
             let &Reverse((_, arrival, at)) = self.best.peek()?;
             if self.slots[at as usize].arrival == arrival {
@@ -220,7 +220,7 @@ impl Many {
         Some(self.take(first))
     }
 
-    fn pop_behind(&mut self, rank: Option<u64>) -> Option<Queued> {
+    fn pop_behind(&mut self, rank: Option<u64>) -> Option<Data> {
         loop {
             let &(worst, arrival, at) = self.worst.peek()?;
             if self.slots[at as usize].arrival == arrival {
@@ -286,7 +286,7 @@ mod tests {
                         ranked.push(data);
                         scanned.0.push(data);
                     }
-                    Step::Pop => prop_assert_eq!(ranked.pop().map(|queued| queued.id), scanned.pop()),
+                    Step::Pop => prop_assert_eq!(ranked.pop().map(|data| data.queued.id), scanned.pop()),
                     Step::PopBehind(rank) => {
                         prop_assert_eq!(ranked.pop_behind(rank).map(|queued| queued.id), scanned.pop_behind(rank));
                     }
@@ -307,7 +307,7 @@ mod tests {
         (0..1000).for_each(|number| push(&mut ranked, number));
         for number in 1000..100_000 {
             push(&mut ranked, number);
-            assert_eq!(ranked.pop().map(|queued| queued.id.0), Some(number - 1000));
+            assert_eq!(ranked.pop().map(|data| data.queued.id.0), Some(number - 1000));
         }
         let many = ranked.many.as_ref().expect("a long queue");
         assert!(many.best.len() <= 2100 && many.worst.len() <= 2100 && many.slots.len() == 1001);
