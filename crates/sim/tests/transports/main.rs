@@ -11,6 +11,7 @@ mod cubic;
 mod d2tcp;
 mod d3;
 mod daq;
+mod dcpim;
 mod dcqcn;
 mod dctcp;
 mod expresspass;
