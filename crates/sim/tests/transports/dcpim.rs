@@ -110,7 +110,8 @@ fn two_flows_share_a_receiver() {
 #[test]
 fn an_incast_is_matched() {
     let names: Vec<_> = (1..=16).map(|sender| format!("f{sender}")).collect();
-    let all: Vec<_> = (1..).zip(&names).map(|(sender, name)| (name.as_str(), sender, 0, 0, 300 * PAYLOAD)).collect();
+    let all: Vec<_> =
+        (1..).zip(&names).map(|(sender, name)| (name.as_str(), sender, 0, 0, 300 * PAYLOAD)).collect();
     let run = run(&flows(&dcpim(""), &all));
     let last = run.most("fct_ps");
     assert!((4800 * T..4800 * T + 4 * PHASE).contains(&last), "{last}");
@@ -134,14 +135,20 @@ fn all_to_all_is_complete() {
 /// Lost data has tokens again, that of a short flow after a matching; lost requests are repeated.
 #[test]
 fn lost_packets_get_tokens_again() {
-    for (lost, packets) in [("5", 20), ("1, 2, 3", 20), ("20", 20), ("5", 300), ("300", 300), ("40, 41, 42, 90", 300)] {
+    for (lost, packets) in
+        [("5", 20), ("1, 2, 3", 20), ("20", 20), ("5", 300), ("300", 300), ("40, 41, 42, 90", 300)]
+    {
         let text = format!(
             "faults.packets = [{{ traffic = \"f\", numbers = [{lost}] }}]\n{}",
             flows(&dcpim(""), &[("f", 0, 1, 0, packets * PAYLOAD)])
         );
         let run = run(&text);
         let again = lost.split(',').count() as u64;
-        assert_eq!((run.flow("retransmissions"), run.flow("delivered_bytes")), (again, packets * PAYLOAD), "{lost}");
+        assert_eq!(
+            (run.flow("retransmissions"), run.flow("delivered_bytes")),
+            (again, packets * PAYLOAD),
+            "{lost}"
+        );
         assert!(late(&run, "f") < 3 * PHASE, "{lost} of {packets}: {}", late(&run, "f"));
     }
     // The cable is down for the first request and the first packets.

@@ -81,7 +81,10 @@ mod tests {
         assert_eq!([0, 9, 10, 39, 40, 95].map(|now| clock.round_at(Time(now)).unwrap()), [0, 0, 1, 3, 4, 9]);
         assert_eq!([0, 39, 40, 79, 80].map(|now| clock.phases(Time(now))), [0, 0, 1, 1, 2]);
         assert_eq!([0, 1, 2].map(|number| clock.phase_begins(number).0), [40, 80, 120]);
-        assert_eq!([0, 1, 10, 39, 40, 41].map(|from| clock.next_stage(Time(from)).0), [0, 10, 10, 40, 40, 50]);
+        assert_eq!(
+            [0, 1, 10, 39, 40, 41].map(|from| clock.next_stage(Time(from)).0),
+            [0, 10, 10, 40, 40, 50]
+        );
         assert_eq!((clock.halfway(5).0, clock.epoch(5), clock.number(5)), (55, 1, 1));
     }
 

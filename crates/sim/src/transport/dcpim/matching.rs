@@ -174,9 +174,13 @@ impl Matches {
         }
     }
 
-    /// A sender has not so many channels of that epoch left.
+    /// A sender has given so many channels of that epoch to others before.
     pub fn returned(&mut self, epoch: u64, source: NodeId, excess: Channels) {
-        let matches = if epoch == self.phases { &mut self.coming } else { &mut self.running };
+        let matches = match self.phases.checked_sub(epoch) {
+            Some(0) => &mut self.coming,
+            Some(1) => &mut self.running,
+            _ => return,
+        };
         if let Some(matched) = matches.iter_mut().find(|matched| matched.source == source) {
             let channels = &mut matched.channels;
             let all = channels.all.saturating_sub(excess.all);
@@ -328,7 +332,8 @@ mod tests {
             for (receiver, of) in pairs.iter().enumerate() {
                 let all = receivers[receiver].room(channels).all;
                 for source in of.iter().filter(|_| all > 0) {
-                    let request = Offer { conn: ConnId(receiver as u32), ..offer(*source, all, 0, stream.bits()) };
+                    let request =
+                        Offer { conn: ConnId(receiver as u32), ..offer(*source, all, 0, stream.bits()) };
                     senders[*source as usize].requests.push(request);
                 }
             }

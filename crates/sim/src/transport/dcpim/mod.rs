@@ -137,6 +137,23 @@ impl Model {
 
     /// A round of matching is over at a receiver, or begins, or a data phase does.
     fn stage(&mut self, link: LinkId, cx: &mut impl Host) {
+        self.accept_grants(link, cx);
+        if let Some(round) = self.plans.of_host().clock.round_at(cx.now()) {
+            self.ask(link, round, cx);
+        }
+        self.serve(link, cx);
+        let Downlink { flows, matches, stage, .. } = &mut self.downlinks[link.index()];
+        let now = cx.now();
+        let from = if matches.is_open() { now } else { flows.ready_at(now) };
+        if flows.is_empty() {
+            return stage.clear();
+        }
+        let at = self.plans.of_host().clock.next_stage(from.max(now + Time(1)));
+        cx.set_timer(stage, at, Owner::Interface(link), STAGE);
+    }
+
+    /// At the end of a round a receiver accepts as many of the channels that have been granted as it has left.
+    fn accept_grants(&mut self, link: LinkId, cx: &mut impl Host) {
         let (now, host) = (cx.now(), self.plans.of_host());
         let matches = &mut self.downlinks[link.index()].matches;
         let mut room = matches.room(host.rules.channels);
@@ -147,22 +164,10 @@ impl Model {
         }
         matches.grants.clear();
         matches.roll(host.clock.phases(now), now);
-        if let Some(round) = host.clock.round_at(now) {
-            self.ask(link, round, cx);
-        }
-        self.serve(link, cx);
-        let Downlink { flows, matches, stage, .. } = &mut self.downlinks[link.index()];
-        let from = if matches.is_open() { now } else { flows.ready_at(now) };
-        if flows.is_empty() {
-            stage.clear();
-        } else {
-            let at = host.clock.next_stage(from.max(now + Time(1)));
-            cx.set_timer(stage, at, Owner::Interface(link), STAGE);
-        }
     }
 
     /// A receiver asks each of its senders for the channels that its shortest flow there can use.
-    fn ask(&mut self, link: LinkId, round: u64, cx: &mut impl Host) {
+    fn ask(&self, link: LinkId, round: u64, cx: &mut impl Host) {
         let (now, host) = (cx.now(), self.plans.of_host());
         let per_channel = host.per_channel(cx.transmission(link, host.full));
         let Downlink { flows, matches, .. } = &self.downlinks[link.index()];
@@ -184,11 +189,15 @@ impl Model {
         }
     }
 
-    /// Sends the tokens that are due at an interface, and sets the timer to the next one.
+    /// Sends the tokens that are due at an interface, and sets the timer to the next one. If a stage is to come at this instant it
+    /// does so: it accepts grants before a data phase begins.
     fn serve(&mut self, link: LinkId, cx: &mut impl Host) {
         let (now, host) = (cx.now(), self.plans.of_host());
         let slot = cx.transmission(link, host.full).0 * u64::from(host.rules.channels);
-        let Downlink { flows, matches, token: timer, .. } = &mut self.downlinks[link.index()];
+        let Downlink { flows, matches, stage, token: timer } = &mut self.downlinks[link.index()];
+        if stage.due() == now {
+            return;
+        }
         let phases = host.clock.phases(now);
         matches.roll(phases, now);
         let expires = host.clock.phase_begins(phases) + host.one_way + Time(slot);
@@ -326,8 +335,7 @@ impl Model {
         let accepted = Channels::of_word(ack);
         let excess = uplink.accepted(host.clock.epoch(round), accepted, host.rules.channels);
         if excess.all > 0 && cx.sender(id).acked_at == Time::NEVER {
-            let header =
-                Header { kind: kind::RETURN, seq: round, ack: excess.word(), ..Header::default() };
+            let header = Header { kind: kind::RETURN, seq: round, ack: excess.word(), ..Header::default() };
             cx.send_to_receiver(id, self.plans.of(cx.conn(id)).control, header);
         }
     }
@@ -337,7 +345,6 @@ impl Model {
         let (clock, Header { seq: round, ack, .. }) = (&self.plans.of_host().clock, packet.header);
         let link = self.receivers.at(packet.conn, cx).link;
         let matches = &mut self.downlinks[link as usize].matches;
-        matches.roll(clock.phases(cx.now()), cx.now());
         matches.returned(clock.epoch(round), cx.conn(packet.conn).src, Channels::of_word(ack));
     }
 }

@@ -119,9 +119,8 @@ impl Flows {
     /// The flow of each sender that asks for channels.
     pub fn asking(&self, now: Time) -> impl Iterator<Item = &Entry> {
         let of_senders = self.all.chunk_by(|a, b| a.source == b.source);
-        of_senders.filter_map(move |flows| {
-            flows.iter().filter(|flow| flow.due <= now).min_by_key(|flow| flow.left)
-        })
+        of_senders
+            .filter_map(move |flows| flows.iter().filter(|flow| flow.due <= now).min_by_key(|flow| flow.left))
     }
 
     /// When the first flow may ask for channels; [`Time::NEVER`] without flows.
@@ -194,8 +193,7 @@ impl Flows {
 mod tests {
     use super::*;
 
-    const RULES: Rules =
-        Rules { window: 8, channels: 4, window_timeout: Time(110), resend: Time(100) };
+    const RULES: Rules = Rules { window: 8, channels: 4, window_timeout: Time(110), resend: Time(100) };
     const SOURCE: NodeId = NodeId(3);
 
     fn flow(conn: u32, source: NodeId, packets: u32) -> Entry {
