@@ -49,12 +49,12 @@ fn a_short_flow_alone() {
 
 /// LIT-DCPIM-3 on the network of the authors' simulator, 144 hosts in racks of 16 with 100 and 400 Gbps: a long flow between racks
 /// waits for its request, the next round, that round and its first token; of four channels it has as many as it needs for 56
-/// packets each.
+/// packets each. These lengths end where a phase has as many channels as the one before; others end with a thinner phase.
 #[test]
 fn a_long_flow_alone() {
     let (one_way, round) = (2_608_000, 6_780_800);
     for start in [0, 4 * US, 23 * US, 50 * US] {
-        for packets in [50, 56, 57, 112, 113, 168, 169, 224, 225, 400, 1000] {
+        for packets in [50, 56, 57, 112, 113, 168, 169, 224, 225, 300, 1000] {
             let flow = timed_flows(&[("f", 0, 143, start, packets * PAYLOAD)]);
             let run = run(&format!(
                 "transport = \"dcpim\"\n[topology.leaf-spine]\nleaves = 9\nspines = 4\nhosts = 16\nrate = \"100Gbps\"\n\
@@ -78,15 +78,18 @@ fn without_prompt_channels_data_waits_for_its_phase() {
     assert_eq!(late(&run, "f"), PHASE + ONE_WAY);
 }
 
-/// A flow of 3,000 packets has all channels but in its last phases, which have those that its rest needs; with data phases of
+/// A longer flow has all channels but in its last phases, which have those that its rest needs; with data phases of
 /// three matchings, too.
 #[test]
 fn a_longer_flow_ends_a_phase_later_at_most() {
-    for (settings, phase) in [("", PHASE), ("alpha = 3.0", 3 * PHASE), ("channels = 1", PHASE)] {
-        let run = run(&flows(&dcpim(settings), &[("f", 0, 1, 0, 3000 * PAYLOAD)]));
+    let settings = [("", PHASE), ("alpha = 3.0", 3 * PHASE), ("channels = 1", PHASE)];
+    for ((settings, phase), packets) in
+        settings.iter().flat_map(|of| [400, 3000].map(|packets| (*of, packets)))
+    {
+        let run = run(&flows(&dcpim(settings), &[("f", 0, 1, 0, packets * PAYLOAD)]));
         let least = ONE_WAY + ROUND + ONE_WAY;
-        assert!((least..least + ROUND + 6 * phase / 5).contains(&late(&run, "f")), "{settings}");
-        assert_eq!(run.flow("packets_sent"), 3000);
+        assert!((least..least + ROUND + 6 * phase / 5).contains(&late(&run, "f")), "{settings}, {packets}");
+        assert_eq!(run.flow("packets_sent"), packets);
     }
 }
 
@@ -105,8 +108,8 @@ fn two_flows_share_a_receiver() {
     }
 }
 
-/// Sixteen hosts send to one: its link is full from the first tokens on, and its port has no more than tokens of one phase that
-/// meet those of the next.
+/// Sixteen hosts send to one: but for channels that the ends of flows leave empty its link is full, and its port has no more than
+/// tokens of one phase that meet those of the next.
 #[test]
 fn an_incast_is_matched() {
     let names: Vec<_> = (1..=16).map(|sender| format!("f{sender}")).collect();
@@ -114,7 +117,7 @@ fn an_incast_is_matched() {
         (1..).zip(&names).map(|(sender, name)| (name.as_str(), sender, 0, 0, 300 * PAYLOAD)).collect();
     let run = run(&flows(&dcpim(""), &all));
     let last = run.most("fct_ps");
-    assert!((4800 * T..4800 * T + 4 * PHASE).contains(&last), "{last}");
+    assert!((4800 * T..4800 * T * 6 / 5).contains(&last), "{last}");
     assert_eq!((run.counters().drops, run.total("packets_sent")), (0, 4800));
     assert!(run.link("switch", "host 0", "queue_max_bytes") <= 32 * 1500);
 }
@@ -163,14 +166,14 @@ fn lost_packets_get_tokens_again() {
     }
 }
 
-/// Between two flows a second apart nothing happens: as many events as if the second one came after some rounds.
+/// Between two flows seconds apart nothing happens: as many events as if the second one came after some rounds.
 #[test]
 fn idle_hosts_cost_nothing() {
     let events = |gap: u64| {
         let two = [("a", 0, 1, 0, 300 * PAYLOAD), ("b", 0, 1, gap, 300 * PAYLOAD)];
         run(&flows(&dcpim(""), &two)).counters().events
     };
-    let (near, far) = (events(20 * PHASE), events(20_000 * PHASE));
+    let (near, far) = (events(200 * PHASE), events(200_000 * PHASE));
     assert_eq!(near, far);
 }
 

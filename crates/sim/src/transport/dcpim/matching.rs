@@ -94,6 +94,7 @@ pub struct Match {
     pub rank: u8,
     /// When its next token may go.
     pub next_at: Time,
+    /// Whether its data phase does.
     runs: bool,
 }
 
@@ -101,6 +102,11 @@ impl Match {
     /// The channels for which it sends tokens now.
     pub fn sends(&self) -> u32 {
         if self.runs { self.channels.all } else { self.channels.prompt }
+    }
+
+    /// It has had its token, or leaves one out; the next one is due a slot after this one was. It makes up for a slot at most.
+    pub fn took_its_turn(&mut self, slot: Time, now: Time) {
+        self.next_at = self.next_at.max(now.saturating_sub(slot)) + slot;
     }
 }
 
@@ -303,6 +309,19 @@ mod tests {
         matches.accept(&offer(9, 1, 1, 1), Time(50));
         matches.roll(3, Time(120));
         assert_eq!((sending(&mut matches), matches.given()), (vec![], [0, 0]));
+    }
+
+    /// Slots of 40 ps: a token that went 15 ps late moves the next ones by nothing, one that went 90 ps late by 50 ps.
+    #[test]
+    fn a_sender_makes_up_for_a_slot() {
+        let mut matches = Matches::default();
+        matches.accept(&offer(5, 1, 1, 90), Time(100));
+        let matched = matches.sending().next().expect("a prompt channel");
+        let times = [115, 140, 270, 280].map(|now| {
+            matched.took_its_turn(Time(40), Time(now));
+            matched.next_at.0
+        });
+        assert_eq!(times, [140, 180, 270, 310]);
     }
 
     /// A sender of four channels that has accepts for three and for two returns one; the last round's come in the data phase.

@@ -10,6 +10,8 @@
 //! - a host looks at the clock when it has something to do, and sets no timer without an incomplete flow;
 //! - a sender's packets go by the rank of their tokens, then by the time at which these came (there, a heap whose order is not
 //!   total); tokens left out for short flows are forgotten after the time of their packets (there, kept);
+//! - tokens of an interface are a packet's time apart, whichever sender they are for (there, each matched sender has one at once when
+//!   a data phase begins, so that phases of 226.03 packets have 227 tokens or more);
 //! - a matched sender whose flows all wait for packets goes on when the first wait is over (there, in the next data phase);
 //! - a random order follows from draws of the flows' own streams; requests that come late, for their round, are dropped as there.
 
@@ -74,6 +76,8 @@ impl Receiver {
 struct Downlink {
     flows: Flows,
     matches: Matches,
+    /// No token goes before, to whichever sender.
+    free_at: Time,
     stage: Timer,
     token: Timer,
 }
@@ -193,8 +197,9 @@ impl Model {
     /// does so: it accepts grants before a data phase begins.
     fn serve(&mut self, link: LinkId, cx: &mut impl Host) {
         let (now, host) = (cx.now(), self.plans.of_host());
-        let slot = cx.transmission(link, host.full).0 * u64::from(host.rules.channels);
-        let Downlink { flows, matches, stage, token: timer } = &mut self.downlinks[link.index()];
+        let packet = cx.transmission(link, host.full);
+        let slot = packet.0 * u64::from(host.rules.channels);
+        let Downlink { flows, matches, free_at, stage, token: timer } = &mut self.downlinks[link.index()];
         if stage.due() == now {
             return;
         }
@@ -204,8 +209,9 @@ impl Model {
         let mut due = Time::NEVER;
         for matched in matches.sending() {
             let source = matched.source;
-            if matched.next_at > now {
-                due = if flows.has(source) { due.min(matched.next_at) } else { due };
+            let at = matched.next_at.max(*free_at);
+            if at > now {
+                due = if flows.has(source) { due.min(at) } else { due };
                 continue;
             }
             match flows.turn(source, matched.sends(), now, &host.rules) {
@@ -226,8 +232,9 @@ impl Model {
                     cx.send_to_sender(id, self.plans.of(cx.conn(id)).control, header);
                 }
             }
-            matched.next_at = now + Time((slot / u64::from(matched.sends())).max(1));
-            due = due.min(matched.next_at);
+            matched.took_its_turn(Time(slot / u64::from(matched.sends())), now);
+            *free_at = now + packet;
+            due = due.min(matched.next_at.max(*free_at));
         }
         match due {
             Time::NEVER => timer.clear(),
