@@ -71,7 +71,7 @@ impl Entry {
     }
 }
 
-/// What a matched sender gets whose next token is due.
+/// The outcome for a matched sender whose next token is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// A token, for the flow at that place.
