@@ -108,6 +108,7 @@ transports! {
     phost::Phost = "phost",
     expresspass::ExpressPass = "expresspass",
     sird::Sird = "sird",
+    dcpim::Dcpim = "dcpim",
     mptcp::Mptcp = "mptcp",
     parallel_tcp::ParallelTcp = "parallel-tcp",
     repflow::RepFlow = "repflow",

@@ -272,6 +272,15 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             )
         },
     );
+    let dcpim = (1u32..6, 1u32..6, 0u32..3, 0u32..20, 1u32..30, flag()).prop_map(
+        |(rounds, channels, srpt, short, window, prompt)| {
+            format!(
+                "[transport.dcpim]\nrounds = {rounds}\nchannels = {channels}\nsrpt_rounds = {srpt}\nshort = {short}\n\
+                 token_window = {window}\nprompt = {prompt}\nalpha = {}\nrequest_interval = \"500us\"",
+                1.0 + f64::from(srpt) / 2.0
+            )
+        },
+    );
     let marking = (2u32..40, 1u32..9, 1u32..20).prop_map(|(limit, classes, threshold)| {
         format!(
             "[queue.strict-priority]\nlimit = {{ packets = {limit} }}\nclasses = {classes}\n\
@@ -440,7 +449,8 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         (datagram.clone(), wfq).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (pfabric, pfabric_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (homa, classes.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
-        (phost, classes).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (phost, classes.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (dcpim, classes).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (sird, prop_oneof![marking, ecn]).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (expresspass, credit.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), credit).prop_map(|(transport, queue)| transport + "\n" + &queue),

@@ -12,6 +12,7 @@ mod d2tcp;
 mod d3;
 mod daq;
 mod dard;
+mod dcpim;
 mod dcqcn;
 mod dctcp;
 mod expresspass;
