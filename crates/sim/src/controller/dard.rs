@@ -295,10 +295,10 @@ mod tests {
         assert_eq!(moved, [0, 1, 2].map(|id| (ConnId(id), 1)));
     }
 
-    /// Two elephants on 10 Gbps have 5 each, as one would have on the other spine: nobody moves. With a flow that has not lasted for
+    /// Two elephants on 10 Gbps have 5 each, as one would have on the other spine: no host moves one. With a flow that has not lasted for
     /// 100 us there is one elephant, which has 10.
     #[test]
-    fn nobody_moves_for_nothing() {
+    fn no_elephant_moves_to_the_same_share() {
         let (mut model, mut room) = hosts(&[0, 0]);
         for us in [100, 300, 500] {
             assert_eq!(moves(&mut model, &mut room, us), []);

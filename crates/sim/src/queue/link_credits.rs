@@ -29,7 +29,7 @@ use crate::units::Bytes;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkCredits {
-    /// Bytes of the buffer at the switch behind a link: that many may be under way to it and wait there.
+    /// Bytes of the buffer at the switch behind a link: so many may be in flight to it and wait there.
     #[schemars(extend("x-minimum" = "64B", "x-maximum" = "1GB"))]
     pub window: Bytes,
     /// Bytes of a credit frame on the wire. InfiniBand's flow-control packets have 8.

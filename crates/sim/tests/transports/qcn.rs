@@ -26,7 +26,7 @@ fn ten(queue: &str, more: &str) -> String {
 }
 
 /// LIT-QCN-3: ten flows on 10 Gbps with a round trip of 100 us. The mean queue is within half of q_eq, 26 kB, and the link is used
-/// to 95 %. Pause frames help nobody here: the flows begin at line rate, so only their first burst is above XOFF.
+/// to 95 %. The flows begin at line rate, and only their first burst is above XOFF.
 #[test]
 fn the_queue_is_near_its_aim() {
     let run = run(&ten("", ""));

@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(given, [(1, 3, 1), (3, 1, 0)], "the one that came first, of equals");
     }
 
-    /// Channels of one phase are those of the next one's sender in order of the packets left; an epoch that nobody looked at
+    /// Channels of one phase are those of the next one's sender in order of the packets left; an epoch at which no host looked
     /// leaves none.
     #[test]
     fn coming_matches_run() {
@@ -377,7 +377,7 @@ mod tests {
         (0..rounds).map(round).collect()
     }
 
-    /// LIT-DCPIM-4: after r rounds at least M (1 - d a / 4^r) of the channels are matched, in the mean, where M are matched in
+    /// LIT-DCPIM-4: after r rounds at least M (1 - d a / 4^r) of the channels are matched on average, where M are matched in
     /// the end, d is the mean degree, and a the share of all channels that M is, inverted.
     #[test]
     fn rounds_match_as_the_theorem_says() {

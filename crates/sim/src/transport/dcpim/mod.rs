@@ -5,7 +5,7 @@
 //! `matching` the channels that both sides of a matching give away, `tokens` the flows of a receiving interface, `sender` the
 //! sending end; the order of the events is in this file.
 //!
-//! Ours, where that simulator leaves a case open or has it by chance:
+//! Ours, where that simulator leaves a case open or to the order of its events:
 //! - an interface is a host of its own: channels are shares of its link;
 //! - a host looks at the clock when it has something to do, and sets no timer without an incomplete flow;
 //! - a sender's packets go by the rank of their tokens, then by the time at which these came (there, a heap whose order is not

@@ -310,7 +310,7 @@ mod tests {
         settled.plan()
     }
 
-    /// LIT-DCPIM-1: 144 hosts at 100 Gbps and a core of 400 Gbps, 650 ns a cable: a control round trip of 5.216 us, rounds of
+    /// LIT-DCPIM-1: 144 hosts at 100 Gbps and a core of 400 Gbps, 650 ns per cable: a control round trip of 5.216 us, rounds of
     /// 6.781 us, phases of 27.12 us, 49 packets that fill the path of 5.8 us, 56 packets a channel.
     #[test]
     fn constants_follow_from_the_network() {

@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// The whole first window is lost, and nothing is heard of it: a packet of code goes at each timeout, and the flow is decoded
+    /// The whole first window is lost, and no answer comes: a packet of code goes at each timeout, and the flow is decoded
     /// by those that its header's request pulls.
     #[test]
     fn lost_packets_are_made_up_for() {
