@@ -244,6 +244,13 @@ TRANSPORTS = [
         "under pFabric.",
     ),
     transport(
+        "dcpim",
+        Completions("flows", of="slowdown", below="100e3"),
+        {"dcPIM": {}, "pHost": {"transport": "phost"}},
+        "Flows below 100 KB: the 99th percentile of their slowdown is {0[p99]:.2f} under dcPIM and {1[p99]:.2f} "
+        "under pHost.",
+    ),
+    transport(
         "expresspass",
         Queue("switch -> host 0", "5us", unit="KB"),
         {

@@ -68,6 +68,7 @@ __all__ = [
     "DardPaths",
     "DataMining",
     "Datagram",
+    "Dcpim",
     "Dcqcn",
     "DcqcnControl",
     "DcqcnHpcc",
@@ -202,6 +203,8 @@ __all__ = [
     "Nix",
     "Normal",
     "Nscc",
+    "Numfabric",
+    "NumfabricPort",
     "Oblivious",
     "Observe",
     "OnOff",
@@ -351,6 +354,8 @@ __all__ = [
     "Weights",
     "Weights2",
     "Weights2Links",
+    "Weights3",
+    "Wfq",
     "Window",
 ]
 
@@ -2851,6 +2856,84 @@ class Sird(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Dcpim(Model):
+    """dcPIM. A channel is a share of a host's link for one data phase: one of `channels` equal ones."""
+
+    _tag = "dcpim"
+
+    mss: str = "1460B"
+    """Payload of a full packet. A size, such as "64KiB", at least 1B, at most 65000B."""
+
+    header_bytes: str = "40B"
+    """Header of every packet; packets without payload have no further bytes. A size, such as "64KiB", at
+    least 1B, at most 1000B.
+    """
+
+    pad_last: bool = False
+    """Whether a short last packet is as long on the wire as a full one (Terabit-Ethernet/dcPIM: yes)."""
+
+    rounds: int = 4
+    """r, rounds of a matching: requests, grants, accepts. At least 1, at most 16."""
+
+    channels: int = 4
+    """k, channels of a host. At least 1, at most 16."""
+
+    beta: float = 1.3
+    """Length of a round, in control round trips. At least 1.0, at most 10.0."""
+
+    alpha: float = 1.0
+    """Length of a data phase, in matchings (below 1 matchings would overlap, which is not modelled). At
+    least 1.0, at most 100.0.
+    """
+
+    short: int | Literal["bdp"] = "bdp"
+    """Flows of at most so many packets are sent at once, without tokens. "bdp": as many as fill the
+    longest path between hosts if full packets go both ways. At most 1000000.
+    """
+
+    srpt_rounds: int = 1
+    """Rounds of a matching, the first ones, in which the flow with the fewest packets left goes first; in
+    the others it is a random one. At most 16.
+    """
+
+    token_window: int | Literal["bdp"] = "bdp"
+    """Tokens of a flow that no packet has answered, at most one more, if its sender has all channels; with
+    fewer it is their share. "bdp": as for `short`. At least 1, at most 1000000.
+    """
+
+    prompt: bool = True
+    """Whether channels that are free in the running data phase are used as soon as they are matched."""
+
+    data_classes: int = 6
+    """Classes of data at ports, from 1 on, by the size of the flow: up to 7 packets, 49, 343 and so on;
+    packets without payload have class 0, which goes first. At least 1, at most 7.
+    """
+
+    control_round_trip: str | Literal["derived"] = "derived"
+    """The round trip of packets without payload, of which rounds are made, the same for all hosts.
+    "derived": over the longest path between hosts. A time, such as "10us", at least 1ns, at most 1s.
+    """
+
+    window_timeout: str | Literal["derived"] = "derived"
+    """Time from the last token of a full window to one more. "derived": 1.1 times that of as many packets
+    as fill the longest path (Terabit-Ethernet/dcPIM). A time, such as "10us", at least 1ns, at most
+    10s.
+    """
+
+    resend: str | Literal["derived"] = "derived"
+    """Time from the last token of a flow, and from the time that the packets of a short flow take, to
+    tokens for those that are missing. "derived": that of as many packets as fill the longest path
+    (Terabit-Ethernet/dcPIM). A time, such as "10us", at least 1ns, at most 10s.
+    """
+
+    request_interval: str | Literal["derived"] = "derived"
+    """Time without a token after which a sender repeats its request (ours: requests are not lost in
+    Terabit-Ethernet/dcPIM), doubled each time, up to 64 times. "derived": ten of the longest round
+    trips, and at least 1 ms. A time, such as "10us", at least 1ns, at most 10s.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Mptcp(Model):
     """Multipath TCP: a flow over several TCP connections."""
 
@@ -3905,6 +3988,62 @@ class Rcp(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Numfabric(Model):
+    """NUMFabric: shares of links by utility."""
+
+    _tag = "numfabric"
+
+    mss: str = "1460B"
+    """Payload of a full packet. A size, such as "64KiB", at least 1B, at most 65000B."""
+
+    header_bytes: str = "40B"
+    """Bytes of a data packet besides its payload. A size, such as "64KiB", at least 1B, at most 1000B."""
+
+    control_bytes: str = "40B"
+    """Bytes of a SYN and of an acknowledgement. A size, such as "64KiB", at least 1B, at most 1000B."""
+
+    alpha: float = 1.0
+    """The utility of a rate x, of which a flow's rate follows: its derivative is x^-alpha. 1 is
+    proportional fairness, and much above it max-min fairness. At least 0.1, at most 16.0.
+    """
+
+    weight: float = 1.0
+    """Flows that a flow counts as: of two flows over the same links it gets so many times the rate of one
+    with 1. At least 0.001, at most 1000.0.
+    """
+
+    weights: Weights3 = "prices"
+    """Whether the weights of flows follow from prices."""
+
+    slack: str = "6us"
+    """Time that a flow's packets are to wait on their path (paper's dt: 6 us): a window is the rate times
+    the least round trip and this. A time, such as "10us", at least 1ns, at most 1s.
+    """
+
+    rate_time: str = "20us"
+    """Time constant of the mean of a flow's rate (authors' runs: 20 us). A time, such as "10us", at least
+    1ns, at most 1s.
+    """
+
+    base_rtt: str | Literal["derived"] = "derived"
+    """The round trip of a flow until it has measured a lower one. "derived": that of the network's longest
+    path without queues (authors' code: 16 us, that of theirs). A time, such as "10us", at least 1ns, at
+    most 10s.
+    """
+
+    reordering: int = 3
+    """A packet counts as lost when so many packets sent after it have been acknowledged (RFC 5681 has
+    three duplicates). At least 1, at most 1000.
+    """
+
+    timeout: str | Literal["derived"] = "derived"
+    """Time without an acknowledgement after which all packets in flight count as lost, doubled each time,
+    up to 64 times. "derived": ten of the longest round trips, and at least 1 ms (ours). A time, such as
+    "10us", at least 1ns, at most 10s.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Daq(Model):
     """DAQ. Windows follow from the network unless they are given."""
 
@@ -4678,18 +4817,42 @@ class CreditPort(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class LinkCredits(Model):
-    """Credit-based flow control on each link to a switch, with two virtual lanes."""
+    """Credit-based flow control on each link to a switch."""
 
     _tag = "link-credits"
 
     window: str = "64KiB"
-    """Bytes of a lane's buffer at the switch behind a link: that many may be under way to it and wait
-    there. A size, such as "64KiB", at least 64B, at most 1GB.
+    """Bytes of the buffer at the switch behind a link: so many may be in flight to it and wait there. A
+    size, such as "64KiB", at least 64B, at most 1GB.
     """
 
     frame_bytes: str = "8B"
     """Bytes of a credit frame on the wire. InfiniBand's flow-control packets have 8. A size, such as
     "64KiB", at least 1B, at most 1500B.
+    """
+
+
+@dataclass(frozen=True)
+class LimitBytes(Wrapped):
+    """So many bytes."""
+
+    _tag = "bytes"
+
+    value: str
+    """A size, such as "64KiB", at least 64B."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wfq(Model):
+    """Serves flows in proportion to the weights that their packets carry (start-time fair queueing),
+    control packets first; drops the packet that it would serve last when it is full.
+    """
+
+    _tag = "wfq"
+
+    limit: Limit = LimitBytes("1MB")
+    """Limit of what waits; the packet on the wire does not count (NUMFabric: 1 MB, from memory of the
+    paper; the authors' code has no limit that its runs reach).
     """
 
 
@@ -5025,6 +5188,31 @@ class QcnPort(Model):
 
     message_bytes: str = "64B"
     """Bytes of a message on the wire. A size, such as "64KiB", at least 1B, at most 1000B."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumfabricPort(Model):
+    """The price of a link under NUMFabric."""
+
+    _tag = "numfabric"
+
+    eta: float = 5.0
+    """Fall of the price of an idle link in an interval, as a multiple of the price, before `beta` (paper:
+    5). At most 1000.0.
+    """
+
+    beta: float = 0.5
+    """Part of the old price in the new one (paper: 0.5). At most 0.999."""
+
+    interval: str = "30us"
+    """The price is computed anew after each of these (paper: 30 us, about two round trips). All ports do
+    so at once. A time, such as "10us", at least 1us, at most 1s.
+    """
+
+    guard: str = "3us"
+    """Residuals do not count for so long after a new price: they follow from the old one (authors' runs: 3
+    us). Less than `interval`. A time, such as "10us", at most 1s.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -5971,16 +6159,6 @@ class PathsOneIn(Wrapped):
 
 
 @dataclass(frozen=True)
-class LimitBytes(Wrapped):
-    """So many bytes."""
-
-    _tag = "bytes"
-
-    value: str
-    """A size, such as "64KiB", at least 64B."""
-
-
-@dataclass(frozen=True)
 class EstimateBacklog(Wrapped):
     """The bytes queued when the controller looks, over this time, at most 1."""
 
@@ -6256,6 +6434,7 @@ Transport = (
     | Phost
     | ExpressPass
     | Sird
+    | Dcpim
     | Mptcp
     | ParallelTcp
     | RepFlow
@@ -6263,6 +6442,7 @@ Transport = (
     | Roce
     | Uet
     | Rcp
+    | Numfabric
     | Daq
     | D3
     | Pdq
@@ -6278,6 +6458,7 @@ Transport = (
         "phost",
         "expresspass",
         "sird",
+        "dcpim",
         "mptcp",
         "parallel-tcp",
         "repflow",
@@ -6285,6 +6466,7 @@ Transport = (
         "roce",
         "uet",
         "rcp",
+        "numfabric",
         "daq",
         "d3",
         "pdq",
@@ -6537,6 +6719,9 @@ UetControl = (
 # The round trip that a flow takes for that of its path until it has measured one.
 BaseRtt = Literal["network", "pair"]
 
+# Source of a flow's weight.
+Weights3 = Literal["prices", "fixed"]
+
 # The time at which a flow sends the packets that its window allows.
 Send = Literal["sliding", "rounds"]
 
@@ -6572,6 +6757,7 @@ Queue = (
     | Fpq
     | CreditPort
     | LinkCredits
+    | Wfq
     | Literal[
         "infinite",
         "drop-tail",
@@ -6589,6 +6775,7 @@ Queue = (
         "fpq",
         "credit",
         "link-credits",
+        "wfq",
     ]
 )
 
@@ -6625,7 +6812,8 @@ Agent = (
     | RacsPort
     | FecnPort
     | QcnPort
-    | Literal["rcp", "d3", "pdq", "racs", "fecn", "qcn"]
+    | NumfabricPort
+    | Literal["rcp", "d3", "pdq", "racs", "fecn", "qcn", "numfabric"]
 )
 
 # The share of the remaining capacity that a flow gets.

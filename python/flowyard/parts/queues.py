@@ -16,6 +16,7 @@ from flowyard.scenario import (
     Red,
     StrictPriority,
     Trimming,
+    Wfq,
 )
 from flowyard.scenario import CreditPort as Credit
 from flowyard.scenario import DaqPort as Daq
@@ -41,4 +42,5 @@ __all__ = [
     "Red",
     "StrictPriority",
     "Trimming",
+    "Wfq",
 ]
