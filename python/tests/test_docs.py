@@ -132,13 +132,15 @@ def completed(snippet: str) -> dict[str, Any]:
         if "list" in written.get("sizes", {}):
             entry["flows"] = len(written["sizes"]["list"])
         written = {"traffic": [other, {"name": "snippet", **entry}]}
-    # Agents have the names of the transports that they serve.
-    transport = next(iter(written.get("agent", {})), "ndp" if "ndp" in written.get("queue", {}) else "tcp")
-    # Controllers serve one transport, all but Hedera "central", and paths that are granted come from a controller that
+    # Agents have the names of the transports that they serve, but for those that are another choice.
+    serves: dict[str, Any] = {"fecn": "rcp", "qcn": {"roce": {"congestion": "qcn"}}}
+    agent = next(iter(written.get("agent", {})), "")
+    transport = serves.get(agent, agent) or ("ndp" if "ndp" in written.get("queue", {}) else "tcp")
+    # Controllers serve one transport, all but Hedera and DARD "central", and paths that are granted come from a controller that
     # chooses them.
     balancer = written.get("routing", {}).get("balancer", {})
     granted = "granted" in balancer
-    served = "controller" in written and "hedera" not in written["controller"]
+    served = "controller" in written and not {"hedera", "dard"} & set(written["controller"])
     if granted or served or "central" in written.get("transport", {}):
         transport = "central"
         written = {"controller": "syn" if granted else "asy", **written}

@@ -18,6 +18,8 @@ DELAY = 10_000_000
 # Settings without which a member is refused.
 NEEDS: dict[str, dict[str, Any]] = {
     "parallel-tcp": {"parallel-tcp": {"paths": {"count": 1}}},
+    # Its copies of short flows are not alone.
+    "repflow": {"repflow": {"below": "1B"}},
     "tcp bbr": {"tcp": {"congestion": "bbr", "sack": True}},
 }
 CONTROLLED = {"central": {"controller": "max-min"}}

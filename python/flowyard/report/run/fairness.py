@@ -24,7 +24,7 @@ ROUND_TRIP = "one round trip before data"
 # Controls of TCP under which receivers acknowledge each segment, whatever `delayed_ack` is.
 EACH_SEGMENT = ("swift",)
 # Transports whose receivers acknowledge a flow when it is complete.
-OF_FLOWS = ("homa", "sird", "phost", "expresspass")
+OF_FLOWS = ("homa", "sird", "phost", "dcpim", "expresspass")
 EACH_PACKET = "each packet"
 
 
@@ -194,6 +194,8 @@ def _initial(used: Used) -> str:
         case "phost":
             longer = ", of longer flows none" if transport.get("free_for") == "short" else ""
             return f"{transport.get('free_tokens')} packets{longer}"
+        case "dcpim":
+            return f"{transport.get('short')} packets, of longer flows none"
         case "expresspass":
             return "none: credit for each packet"
         case "uet":
@@ -210,7 +212,7 @@ def _initial(used: Used) -> str:
         case "rcp" | "d3" | "pdq" | "racs":
             return "no limit: rate of the switches"
         case "numfabric":
-            return "bandwidth-delay product and slack"
+            return _product(used, "base_rtt", 1, "slack")
         case "central":
             return "as the controller decides"
         case "python":
@@ -225,14 +227,16 @@ def _has_window(transport: Settings) -> bool:
     return control == "powertcp" or transport.get("window", "none") != "none"
 
 
-def _product(used: Used, field: str, times: float) -> str:
-    """A bandwidth-delay product of the link of a host and a round trip that a field has."""
+def _product(used: Used, field: str, times: float, wait: str = "") -> str:
+    """A bandwidth-delay product of the link of a host and a round trip that a field has, with a time in another field."""
     words = "bandwidth-delay product" if times == 1 else f"{times:g} bandwidth-delay products"
-    trip = used.transport.get(field)
-    if len(used.rates) != 1 or not isinstance(trip, str):
+    if wait:
+        words += f" and {wait}"
+    trips = [used.transport.get(name) for name in (field, wait) if name]
+    if len(used.rates) != 1 or not all(isinstance(trip, str) for trip in trips):
         return words
     try:
-        return text.size(times * min(used.rates) * quantities.picoseconds(trip) / 8e12)
+        return text.size(times * min(used.rates) * sum(map(quantities.picoseconds, trips)) / 8e12)
     except (ValueError, KeyError):
         return words
 

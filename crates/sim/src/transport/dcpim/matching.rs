@@ -53,14 +53,17 @@ pub struct Offer {
 pub struct Offers(Vec<Offer>);
 
 impl Offers {
+    /// Adds one.
     pub fn push(&mut self, offer: Offer) {
         self.0.push(offer);
     }
 
+    /// Forgets all.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -173,6 +173,7 @@ impl Flows {
         !self.of(source).is_empty()
     }
 
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
