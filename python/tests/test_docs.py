@@ -136,8 +136,8 @@ def completed(snippet: str) -> dict[str, Any]:
     serves: dict[str, Any] = {"fecn": "rcp", "qcn": {"roce": {"congestion": "qcn"}}}
     agent = next(iter(written.get("agent", {})), "")
     transport = serves.get(agent, agent) or ("ndp" if "ndp" in written.get("queue", {}) else "tcp")
-    # Controllers serve one transport, all but Hedera and DARD "central", and paths that are granted come from a controller that
-    # chooses them.
+    # Controllers serve one transport, all but Hedera and DARD "central", and paths that are granted come from a
+    # controller that chooses them.
     balancer = written.get("routing", {}).get("balancer", {})
     granted = "granted" in balancer
     served = "controller" in written and not {"hedera", "dard"} & set(written["controller"])

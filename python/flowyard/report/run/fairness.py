@@ -228,12 +228,13 @@ def _has_window(transport: Settings) -> bool:
 
 
 def _product(used: Used, field: str, times: float, wait: str = "") -> str:
-    """A bandwidth-delay product of the link of a host and a round trip that a field has, with a time in another field."""
+    """A bandwidth-delay product of the link of a host and a round trip that a field has, and a time of another."""
     words = "bandwidth-delay product" if times == 1 else f"{times:g} bandwidth-delay products"
     if wait:
         words += f" and {wait}"
-    trips = [used.transport.get(name) for name in (field, wait) if name]
-    if len(used.rates) != 1 or not all(isinstance(trip, str) for trip in trips):
+    names = [field, wait] if wait else [field]
+    trips = [trip for name in names if isinstance(trip := used.transport.get(name), str)]
+    if len(used.rates) != 1 or len(trips) < len(names):
         return words
     try:
         return text.size(times * min(used.rates) * sum(map(quantities.picoseconds, trips)) / 8e12)
