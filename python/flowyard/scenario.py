@@ -5740,12 +5740,17 @@ class Periodic(Model):
     """Time from the start of a round to that of the next. A time, such as "10us", at least 1ps."""
 
     rounds: int | None = None
-    """Number of rounds; by default those of the entry's `flows`, which then are whole rounds. At least 1,
-    at most 10000000.
+    """Number of rounds; by default those up to `until`, or those of the entry's `flows`, which then are
+    whole rounds. At least 1, at most 10000000.
     """
 
     start: str = "0ps"
     """When the first round starts. A time, such as "10us"."""
+
+    until: str | None = None
+    """No round starts after it: ends the rounds in place of a number, or before that number is reached. A
+    time, such as "10us", at least 1ps.
+    """
 
     jitter: str | None = None
     """Added to each start, uniform from 0 up to this; by default the time of 1500 B at the source's port.

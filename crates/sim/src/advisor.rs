@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::absent;
 use crate::advice::{Advice, NEARLY, Offer, about, size, span};
 use crate::controller;
 use crate::crowded;
@@ -60,6 +61,7 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     }
     let too_much = loads(scenario, setup);
     found.extend(measuring::advice(setup, too_much.is_empty()));
+    found.extend(absent::advice(scenario, setup, too_much.is_empty()));
     found.extend(too_much);
     found.extend(inert::advice(scenario));
     found.extend(inert::balancers(scenario, setup));

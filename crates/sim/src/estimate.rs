@@ -203,53 +203,24 @@ struct Asked {
 impl Asked {
     fn of(scenario: &Scenario, setup: &Setup) -> Asked {
         let Setup { fabric, traffic, .. } = setup;
-        let until = end_of_window(setup).into_iter().chain(scenario.run.until).min();
-        let limit = until.map_or(f64::INFINITY, Time::seconds);
         let rates = host_rates(fabric);
-        let begins =
-            |flow: &&Flow| until.is_none_or(|until| flow.start == Time::NEVER || flow.start <= until);
-        let started = || traffic.flows.iter().filter(begins);
+        let sources = Sources::of(scenario, setup, &rates);
+        let end = end_of_run(setup, &rates, &sources);
+        let last = Time((end * SECOND as f64) as u64);
+        let started = || traffic.flows.iter().filter(|flow| flow.start == Time::NEVER || flow.start <= last);
 
-        // Bytes that each host has to send: for flows that the run waits for, and in the background.
-        let mut payload = [vec![0.0; rates.len()], vec![0.0; rates.len()]];
-        let (mut bytes, mut packets) = (0.0, 0.0);
-        let window = &traffic.window;
-        let background = |entry: u32| setup.carriers[entry as usize].background || window.ends();
-        let mut received = vec![0.0; rates.len()];
+        // Until then no host sends more than its wire takes.
+        let mut payload = sources.payload[0].clone();
+        payload.iter_mut().zip(&sources.payload[1]).for_each(|(own, background)| *own += background);
+        let (mut bytes, mut packets) = (sources.bytes, sources.packets);
         for flow in started() {
             bytes += flow.size as f64;
             packets += packets_of(flow, setup);
-            payload[usize::from(background(flow.entry))][flow.src.index()] += flow.size as f64;
-            if !background(flow.entry) {
-                received[flow.dst.index()] += flow.size as f64;
-            }
+            payload[flow.src.index()] += flow.size as f64;
         }
-        let mut drawn = 0.0;
-        for chain in 0..traffic.chains.len() as u32 {
-            let (host, entry) = (traffic.chains.host(chain).index(), traffic.chains.entry(chain));
-            let mean = scenario.traffic[entry as usize].sizes.mean();
-            let possible = rates[host] / 8.0 * limit / mean.max(1.0);
-            let flows =
-                traffic.chains.flows_max(chain).map_or(f64::INFINITY, |most| most as f64).min(possible);
-            drawn += flows;
-            let counted = flows.min(FLOWS_MAX as f64);
-            bytes += counted * mean;
-            packets += counted * (mean / payload_of(entry, setup)).ceil();
-            payload[usize::from(background(entry))][host] += flows * mean;
-        }
-
-        // The run ends with the last flow that it waits for. No host sends more until then than its wire takes.
-        let awaited = started().filter(|flow| !background(flow.entry) && flow.start != Time::NEVER);
-        let last_start = awaited.map(|flow| flow.start).max().unwrap_or_default().seconds();
-        let busiest = |bytes: &[f64]| {
-            bytes.iter().zip(&rates).map(|(bytes, rate)| bytes * 8.0 / rate).fold(0.0, f64::max)
-        };
-        let busy = busiest(&payload[0]).max(busiest(&received));
-        let waits = payload[0].iter().any(|payload| *payload > 0.0);
-        let end = if waits { limit.min(last_start + busy) } else { limit };
-        let capped =
-            |(rate, (own, background)): (&f64, (&f64, &f64))| (own + background).min(rate / 8.0 * end);
-        let payload: f64 = rates.iter().zip(payload[0].iter().zip(&payload[1])).map(capped).sum();
+        let capped = |(rate, payload): (&f64, &f64)| payload.min(rate / 8.0 * end);
+        let payload: f64 = rates.iter().zip(&payload).map(capped).sum();
+        let drawn = sources.drawn;
 
         let shape = Shape::of(scenario, setup);
         // Of what is sent until then.
@@ -277,6 +248,68 @@ impl Asked {
             end: Time((end * 1e12) as u64),
         }
     }
+}
+
+/// Flows that sources draw during the run, in the time that it may take.
+struct Sources {
+    /// When the run stops at the latest, in seconds.
+    limit: f64,
+    /// Payload of each host, of flows that the run waits for, and in the background.
+    payload: [Vec<f64>; 2],
+    bytes: f64,
+    packets: f64,
+    drawn: f64,
+}
+
+impl Sources {
+    fn of(scenario: &Scenario, setup: &Setup, rates: &[f64]) -> Sources {
+        let chains = &setup.traffic.chains;
+        let until = end_of_window(setup).into_iter().chain(scenario.run.until).min();
+        let limit = until.map_or(f64::INFINITY, Time::seconds);
+        let payload = [vec![0.0; rates.len()], vec![0.0; rates.len()]];
+        let mut sources = Sources { limit, payload, bytes: 0.0, packets: 0.0, drawn: 0.0 };
+        for chain in 0..chains.len() as u32 {
+            let (host, entry) = (chains.host(chain).index(), chains.entry(chain));
+            let mean = scenario.traffic[entry as usize].sizes.mean();
+            let possible = rates[host] / 8.0 * limit / mean.max(1.0);
+            let flows = chains.flows_max(chain).map_or(f64::INFINITY, |most| most as f64).min(possible);
+            sources.drawn += flows;
+            let counted = flows.min(FLOWS_MAX as f64);
+            sources.bytes += counted * mean;
+            sources.packets += counted * (mean / payload_of(entry, setup)).ceil();
+            sources.payload[usize::from(is_background(setup, entry))][host] += flows * mean;
+        }
+        sources
+    }
+}
+
+/// Whether the run does not wait for an entry's flows.
+fn is_background(setup: &Setup, entry: u32) -> bool {
+    setup.carriers[entry as usize].background || setup.traffic.window.ends()
+}
+
+/// When the run ends, in seconds: with the last flow that it waits for, which is taken to start last and to be the last of its
+/// host's, to send or to receive.
+fn end_of_run(setup: &Setup, rates: &[f64], sources: &Sources) -> f64 {
+    let (mut sent, mut received) = (sources.payload[0].clone(), vec![0.0; rates.len()]);
+    let until = Time((sources.limit * SECOND as f64) as u64);
+    let mut last_start = Time::ZERO;
+    for flow in setup.traffic.flows.iter().filter(|flow| !is_background(setup, flow.entry)) {
+        if flow.start != Time::NEVER {
+            if flow.start > until {
+                continue;
+            }
+            last_start = last_start.max(flow.start);
+        }
+        sent[flow.src.index()] += flow.size as f64;
+        received[flow.dst.index()] += flow.size as f64;
+    }
+    if sent.iter().all(|bytes| *bytes <= 0.0) {
+        return sources.limit;
+    }
+    let busy =
+        |bytes: &[f64]| bytes.iter().zip(rates).map(|(bytes, rate)| bytes * 8.0 / rate).fold(0.0, f64::max);
+    sources.limit.min(last_start.seconds() + busy(&sent).max(busy(&received)))
 }
 
 /// When the last measured flow ends, where the run does not wait for others: no sooner than the window, each flow with its

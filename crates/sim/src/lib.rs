@@ -15,7 +15,7 @@
 //! scenario
 //! measure
 //! setup | slotted
-//! estimate | ideal | overload | crowded | features | measuring | inert
+//! estimate | ideal | overload | crowded | features | measuring | absent | inert
 //! advisor
 //! results
 //! parting | threads
@@ -27,6 +27,7 @@
 
 #![cfg_attr(not(test), warn(clippy::too_many_lines))]
 
+mod absent;
 pub mod advice;
 pub mod advisor;
 pub mod agent;

@@ -20,7 +20,7 @@ const LAYERS: &[&[&str]] = &[
     &["scenario"],
     &["measure"],
     &["setup", "slotted"],
-    &["estimate", "ideal", "overload", "crowded", "features", "measuring", "inert"],
+    &["estimate", "ideal", "overload", "crowded", "features", "measuring", "absent", "inert"],
     &["advisor"],
     &["results"],
     &["parting", "threads"],

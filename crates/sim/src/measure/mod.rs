@@ -20,7 +20,7 @@ use crate::scenario::{Measure, MeasureFrom, MeasureUntil, MeasureWindow};
 use crate::topology::Fabric;
 use crate::traffic::window::{Rule, Window};
 use crate::traffic::workload::product::Product;
-use crate::traffic::{Demand, FLOWS_MAX, HostPorts, sources};
+use crate::traffic::{Demand, FLOWS_MAX, HostPorts, cannot_go_on, sources};
 use crate::units::{SECOND, Time};
 
 /// A chosen warm-up takes no longer than so many times the measured flows.
@@ -55,12 +55,14 @@ pub fn plan(
 ) -> (Window, Vec<Demand>) {
     let (sources, _) = sources::resolve(entries, fabric.hosts, seed, replica);
     let processes = Processes::new(entries, &sources, fabric, (seed, replica));
-    let warm_up = (!processes.all.is_empty()).then(|| {
-        let offered = loads::offered(entries, &sources, fabric);
+    let offered = loads::offered(entries, &sources, fabric);
+    let by_rule = (!offered.is_empty()).then(|| {
         let round_trip = Longest::new(fabric, routes, PACKETS.0, PACKETS.1).round_trip;
         warm_up(&loads::places(&offered, fabric, routes), unevenness(&offered), round_trip)
     });
-    let whole = |why| (Window { wanted: warm_up, ..Window::whole(why) }, entries.to_vec());
+    let own = !processes.all.is_empty();
+    let (warm_up, background) = (by_rule.filter(|_| own), by_rule.filter(|_| !own));
+    let whole = |why| (Window { wanted: warm_up, background, ..Window::whole(why) }, entries.to_vec());
     let Some(given) = wanted.measure.window() else { return whole(None) };
     let chosen = given == MeasureWindow::default();
     if chosen && let Some(why) = cannot_go_on(entries).or_else(|| fixed_faults(wanted)) {
@@ -70,44 +72,11 @@ pub fn plan(
     let window = Window {
         rule,
         wanted: warm_up,
+        background,
         ..processes.window(given, warm_up.unwrap_or_default(), wanted.run_until)
     };
     let entries = entries.iter().map(|entry| going_on(entry, given, &window)).collect();
     (window, entries)
-}
-
-/// Why arrivals cannot go on behind the measured flows, if they cannot.
-pub fn cannot_go_on(entries: &[Demand]) -> Option<String> {
-    let own = |entry: &&Demand| !entry.background;
-    if !entries.iter().filter(own).any(Demand::goes_on) {
-        return Some("no arrivals of measured flows are a Poisson process".into());
-    }
-    let named = |name: Option<&str>| entries.iter().find(|other| Some(other.name.as_str()) == name);
-    entries.iter().filter(own).find_map(|entry| {
-        let name = &entry.name;
-        let Some(product) = entry.offers() else {
-            return Some(format!("flows of \"{name}\" have no arrivals that go on"));
-        };
-        let behind = product.arrivals.behind();
-        let base = named(behind.map(|behind| behind.entry)).and_then(Demand::offers);
-        let follows = behind.is_some_and(|behind| behind.flow_by_flow)
-            && base.is_some_and(|base| base.arrivals.goes_on() || base.arrivals.behind().is_some());
-        let arrivals = product.arrivals.name();
-        match () {
-            () if product.sizes.most().is_some() => {
-                Some(format!("\"{name}\" has a list of sizes, which ends"))
-            }
-            () if product.arrivals.goes_on() && product.matrix.base().is_some() => {
-                Some(format!("\"{name}\" replies to flows that end"))
-            }
-            () if product.arrivals.goes_on() => None,
-            () if !follows => Some(format!("flows of \"{name}\" start by arrivals.{arrivals}")),
-            () if product.flows.is_some() && product.flows != base.and_then(|base| base.flows) => {
-                Some(format!("\"{name}\" has a number of flows of its own"))
-            }
-            () => None,
-        }
-    })
 }
 
 fn fixed_faults(wanted: &Wanted) -> Option<String> {
@@ -142,13 +111,15 @@ fn going_on(entry: &Demand, given: MeasureWindow, window: &Window) -> Demand {
     if !window.ends() {
         return entry;
     }
-    let limited = given.until.is_some();
+    let (limited, background) = (given.until.is_some(), entry.background);
     entry.change_offer(|Product { arrivals, matrix, sizes, flows, .. }| {
         if arrivals.goes_on() && sizes.most().is_none() && matrix.base().is_none() {
             let last = Time(window.arrivals_end().0.saturating_sub(1));
             let last = arrivals.ends().map_or(last, |end| end.min(last));
             arrivals.end_at(last);
             *flows = flows.filter(|_| limited);
+        } else if background && flows.is_none() {
+            arrivals.end_at(window.arrivals_end());
         } else if arrivals.behind().is_some_and(|behind| behind.flow_by_flow) && !limited {
             // One for each flow that it waits for, of which there are more now.
             *flows = None;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::measure::{self, Measure};
+use super::measure;
 use super::schema::SCHEMA;
 use super::{Admit, Connection, Entry, Run, walk};
 use crate::agent::Agent;
@@ -636,14 +636,17 @@ impl<'a> Draft<'a> {
         let problem = |(index, problem): (usize, Problem)| {
             let ends = entries[index].offers().and_then(|product| product.arrivals.ends());
             if ends.is_none() && problem.path.ends_with(".until") {
-                // The window gave it its end.
-                let value = self.document.pointer("/run/measure/until").cloned();
-                return vec![Problem { value, ..Problem::new("run.measure.until", problem.message) }];
+                // The window or the run gave it its end.
+                let given = |place: &&str| self.document.pointer(place).is_some();
+                let place = ["/run/measure/until", "/run/until"].into_iter().find(given);
+                let path = place.unwrap_or("/run/measure").trim_start_matches('/').replace('/', ".");
+                let value = place.and_then(|place| self.document.pointer(place)).cloned();
+                return vec![Problem { value, ..Problem::new(path, problem.message) }];
             }
             let (path, value): &(String, &Value) = &places[index];
             own(path, "", value, vec![problem])
         };
-        let mut problems = traffic::problems(&measure::bounded(&entries, self.measured()), fabric);
+        let mut problems = traffic::problems(&self.bounded(&entries), fabric);
         if entries.len() < self.entries().count() {
             // An entry that others refer to may be among those that cannot be read.
             let is_reference =
@@ -653,9 +656,15 @@ impl<'a> Draft<'a> {
         problems.into_iter().flat_map(problem).collect()
     }
 
-    /// Measurement of the run, as far as it can be read.
-    fn measured(&self) -> Measure {
-        self.part::<Run>("run", self.document.get("run")).map(|(_, run)| run.measure).unwrap_or_default()
+    /// The run, as far as it can be read.
+    fn run(&self) -> Run {
+        self.part::<Run>("run", self.document.get("run")).map(|(_, run)| run).unwrap_or_default()
+    }
+
+    /// The entries with an end for arrivals that the run ends.
+    fn bounded(&self, entries: &[Demand]) -> Vec<Demand> {
+        let faults = self.part::<Faults>("faults", self.document.get("faults"));
+        measure::bounded(entries, &self.run(), faults.is_some_and(|(_, faults)| faults.is_fixed()))
     }
 
     /// The flows of the scenario, if nothing in the entries is wrong.
@@ -667,7 +676,7 @@ impl<'a> Draft<'a> {
 
     /// A run whose traffic has no end needs one of its own.
     fn until(&self) -> Option<Problem> {
-        if self.measured().window().is_some_and(|window| window.ends_the_run()) {
+        if self.run().measure.window().is_some_and(|window| window.ends_the_run()) {
             return None;
         }
         let given = self.document.get("run").and_then(|run| run.get("until"));
@@ -705,7 +714,7 @@ impl<'a> Draft<'a> {
         };
         let mut problems = faults.problems(fabric);
         // Only of entries that are in order it is known how many flows they have.
-        let entries = self.demands().map(|entries| measure::bounded(&entries, self.measured()));
+        let entries = self.demands().map(|entries| self.bounded(&entries));
         if let Some(entries) = entries.filter(|entries| traffic::problems(entries, fabric).is_empty()) {
             problems.extend(packets::problems(&faults.packets, &entries, fabric));
         }
@@ -747,8 +756,8 @@ impl<'a> Draft<'a> {
         let Some(window) = run.measure.window() else { return Vec::new() };
         let entries = self.demands().filter(|_| fabric.is_some());
         let entries = entries.filter(|entries| {
-            let entries = measure::bounded(entries, run.measure);
-            fabric.is_some_and(|fabric| traffic::problems(&entries, fabric).is_empty())
+            let bounded = self.bounded(entries);
+            fabric.is_some_and(|fabric| traffic::problems(&bounded, fabric).is_empty())
         });
         let traffic = entries.as_deref().zip(fabric);
         own("run.measure", "", &value["measure"], measure::problems(&window, run.until, traffic))

@@ -44,6 +44,12 @@ const FOREIGN: &[(&str, &[&str], &str)] = &[
         &["none", "off", "no", "pfc", "pfc-only"],
         "without a control flows are sent at the rate of the port: write \"line-rate\"",
     ),
+    (
+        "topology",
+        &["links", "edges", "cables", "nodes", "graph", "custom"],
+        "a network of one's own is topology.explicit = { hosts = [\"a\", \"b\"], cables = [{ ends = [\"a\", \"b\"] }] }; \
+         flowyard import reads one from a file",
+    ),
     ("balancer", &["reps"], "REPS is a field of a transport: write transport.uet.entropy = \"reps\""),
     (
         "matrix",

@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Run;
 use crate::problem::Problem;
 use crate::topology::Fabric;
 use crate::traffic::workload::product::Product;
-use crate::traffic::{Demand, FLOWS_MAX, HostPorts, sources};
+use crate::traffic::{Demand, FLOWS_MAX, HostPorts, cannot_go_on, sources};
 use crate::units::Time;
 
 /// The flows and the span of time that results are of.
@@ -110,10 +111,20 @@ impl MeasureWindow {
     }
 }
 
-/// The entries with an end for arrivals that the window ends, so that their number can be checked.
-pub(super) fn bounded(entries: &[Demand], measure: Measure) -> Vec<Demand> {
+/// The entries with an end for arrivals that the window or the run ends, so that their number can be checked. With faults at
+/// given times no window is chosen.
+pub(super) fn bounded(entries: &[Demand], run: &Run, fixed_faults: bool) -> Vec<Demand> {
     let mut entries = entries.to_vec();
-    let until = measure.window().and_then(|window| window.until);
+    let window = run.measure.window().filter(|window| *window != MeasureWindow::default() || !fixed_faults);
+    let ends = |window: &MeasureWindow| {
+        window.ends_the_run() || window.until.is_none() && cannot_go_on(&entries).is_none()
+    };
+    if window.as_ref().is_some_and(ends) {
+        // Background goes on until the last measured flow has ended: its number is not known yet.
+        entries = entries.into_iter().map(Demand::begun).collect();
+    }
+    entries = entries.into_iter().map(|entry| entry.until_the_end(run.until)).collect();
+    let until = window.and_then(|window| window.until);
     for entry in entries.iter_mut().filter(|entry| entry.goes_on()) {
         entry.change_offer(|Product { arrivals, flows, .. }| match until {
             Some(MeasureUntil::Time(until)) if flows.is_none() => {

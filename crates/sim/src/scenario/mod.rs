@@ -271,7 +271,8 @@ pub enum TimeUnit {
 impl Scenario {
     /// The traffic entry by entry.
     pub fn demands(&self) -> Vec<Demand> {
-        self.traffic.iter().cloned().map(Demand::from).collect()
+        let demand = |entry: &Entry| Demand::from(entry.clone()).until_the_end(self.run.until);
+        self.traffic.iter().map(demand).collect()
     }
 
     /// The transport of an entry's flows.

@@ -99,6 +99,7 @@ fn extents(
         let known = |name: &str| position(entries, name).map(|base| extents[base]);
         let (extent, wrong) = entries[index].workload.extent(&Scope {
             name: &entries[index].name,
+            background: entries[index].background,
             ranks: &ranks[index],
             hosts: fabric.hosts,
             ports: &ports,
@@ -123,4 +124,38 @@ pub fn endless(entries: &[Demand]) -> Option<String> {
     let only_background = !entries.is_empty() && entries.iter().all(|entry| entry.background);
     only_background
         .then(|| "all entries are background, and a run does not wait for such flows; give a time".into())
+}
+
+/// Why arrivals cannot go on behind the measured flows, if they cannot.
+pub fn cannot_go_on(entries: &[Demand]) -> Option<String> {
+    let own = |entry: &&Demand| !entry.background;
+    if !entries.iter().filter(own).any(Demand::goes_on) {
+        return Some("no arrivals of measured flows are a Poisson process".into());
+    }
+    let named = |name: Option<&str>| entries.iter().find(|other| Some(other.name.as_str()) == name);
+    entries.iter().filter(own).find_map(|entry| {
+        let name = &entry.name;
+        let Some(product) = entry.offers() else {
+            return Some(format!("flows of \"{name}\" have no arrivals that go on"));
+        };
+        let behind = product.arrivals.behind();
+        let base = named(behind.map(|behind| behind.entry)).and_then(Demand::offers);
+        let follows = behind.is_some_and(|behind| behind.flow_by_flow)
+            && base.is_some_and(|base| base.arrivals.goes_on() || base.arrivals.behind().is_some());
+        let arrivals = product.arrivals.name();
+        match () {
+            () if product.sizes.most().is_some() => {
+                Some(format!("\"{name}\" has a list of sizes, which ends"))
+            }
+            () if product.arrivals.goes_on() && product.matrix.base().is_some() => {
+                Some(format!("\"{name}\" replies to flows that end"))
+            }
+            () if product.arrivals.goes_on() => None,
+            () if !follows => Some(format!("flows of \"{name}\" start by arrivals.{arrivals}")),
+            () if product.flows.is_some() && product.flows != base.and_then(|base| base.flows) => {
+                Some(format!("\"{name}\" has a number of flows of its own"))
+            }
+            () => None,
+        }
+    })
 }

@@ -40,7 +40,7 @@ use crate::ids::NodeId;
 use crate::random::Stream;
 use crate::units::Time;
 
-pub use self::checks::{endless, flows_at_most, flows_drawn, problems};
+pub use self::checks::{cannot_go_on, endless, flows_at_most, flows_drawn, problems};
 pub use self::ports::HostPorts;
 
 /// Most flows of a scenario: a bound that keeps a typing error from using up the memory.
@@ -182,6 +182,24 @@ impl Demand {
     /// Whether its arrivals can go on for as long as a run needs them.
     pub fn goes_on(&self) -> bool {
         self.offers().is_some_and(|product| product.arrivals.goes_on())
+    }
+
+    /// The entry, whose arrivals go on until that time if it is background and has neither a number of flows nor an end.
+    pub fn until_the_end(mut self, until: Option<Time>) -> Demand {
+        if let Some(until) = until.filter(|_| self.background) {
+            self.change_offer(|Product { arrivals, flows, .. }| {
+                if flows.is_none() && arrivals.ends().is_none() {
+                    arrivals.end_at(until);
+                }
+            });
+        }
+        self
+    }
+
+    /// The entry, whose arrivals end as they begin if it is background and has neither a number of flows nor an end.
+    pub fn begun(self) -> Demand {
+        let begins = self.offers().map(|product| product.arrivals.begins());
+        self.until_the_end(begins.map(|begins| begins.saturating_add(Time(1))))
     }
 
     /// Changes what it offers, if it offers a load.

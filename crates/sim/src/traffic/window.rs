@@ -29,6 +29,8 @@ pub struct Window {
     /// The warm-up that the rule asks for, if there are arrivals that go on; a chosen window begins earlier where that would
     /// cost too much.
     pub wanted: Option<Time>,
+    /// That of the background, where its arrivals alone go on.
+    pub background: Option<Time>,
     /// Why the whole run is measured although the scenario leaves that open.
     pub why_all: Option<String>,
 }
@@ -37,7 +39,7 @@ impl Window {
     /// The whole run.
     pub fn whole(why_all: Option<String>) -> Window {
         let (from, until) = (Time::ZERO, Time::NEVER);
-        Window { rule: Rule::All, from, until, drain: Time::ZERO, wanted: None, why_all }
+        Window { rule: Rule::All, from, until, drain: Time::ZERO, wanted: None, background: None, why_all }
     }
 
     /// Whether a flow that starts then is measured, unless it is background; [`Time::NEVER`] for one that never started.

@@ -151,6 +151,7 @@ impl<'a> Writer<'a> {
         };
         workload.extent(&Scope {
             name: self.name(),
+            background: self.entries[self.index].background,
             ranks,
             hosts: self.hosts,
             ports: &self.ports,

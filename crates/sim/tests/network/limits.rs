@@ -47,6 +47,34 @@ fn a_run_that_needs_too_much_is_refused_with_its_estimate() {
     );
 }
 
+/// Of flows in the background those count that start before the awaited ones have ended: here 8 us on a wire of 10 Gbps,
+/// of a background that would go on for 100 us.
+#[test]
+fn a_background_counts_until_the_run_ends() {
+    let needs = |until: &str| {
+        let text = format!(
+            r#"
+            transport = "datagram"
+            topology.single-switch = {{ hosts = 4, rate = "10Gbps", delay = "0s" }}
+            [[traffic]]
+            name = "own"
+            arrivals.at-once.jitter = "0s"
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "10KB"
+            [[traffic]]
+            name = "rest"
+            background = true
+            arrivals.periodic = {{ every = "2us", jitter = "0s", until = "{until}" }}
+            matrix.pairs = [[2, 3]]
+            sizes.fixed = "1000B"
+            "#
+        );
+        outlook(&scenario(&text, &[])).expect("a small run").needs.packet_hops
+    };
+    // Seven packets of the awaited flow and five of the background, over two links each.
+    assert_eq!((needs("8us"), needs("100us")), (24, 24));
+}
+
 /// Events of one flow of two need the memory of half the rows: four of 56 B for each of the 272,000 packet-hops of
 /// both, which are 68,000 packets of 1,472 B of payload each, over two links.
 #[test]

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod background;
 mod defaults;
 mod hosts;
 mod messages;

@@ -491,6 +491,15 @@ fn broken_json() {
     "#);
 }
 
+/// A value that stands in the place of a table with one key that must be there.
+#[test]
+fn the_only_key_needed() {
+    let arrivals = "arrivals.poisson = { load = 0.6 }";
+    assert_snapshot!(edited(&[(arrivals, "arrivals.periodic = \"200us\"")]), @r#"traffic.queries.arrivals.periodic: "200us" is a string; use a table with every; write { every = "200us" }"#);
+    assert_snapshot!(set(&["topology={\"explicit\":{\"hosts\":[\"a\",\"b\"],\"cables\":[[\"a\",\"b\"]]}}"]), @r#"topology.explicit.cables.0: ["a","b"] is a list; use a table with ends; write { ends = ["a","b"] }"#);
+    assert_snapshot!(set(&["topology={\"links\":[]}"]), @r#"topology.links: "links" is not one of <all topologies>; a network of one's own is topology.explicit = { hosts = ["a", "b"], cables = [{ ends = ["a", "b"] }] }; flowyard import reads one from a file"#);
+}
+
 #[test]
 fn not_a_table() {
     assert_snapshot!(

@@ -35,7 +35,13 @@ fn ends(flows: &[Flow]) -> Vec<(u32, u32)> {
 
 /// Rounds a millisecond apart, to the picosecond.
 fn every_ms(rounds: u64, start: Time) -> Periodic {
-    Periodic { every: Time::from_us(1000), rounds: Some(rounds), start, jitter: Some(Time::ZERO) }
+    Periodic {
+        every: Time::from_us(1000),
+        rounds: Some(rounds),
+        start,
+        until: None,
+        jitter: Some(Time::ZERO),
+    }
 }
 
 /// Rounds of the matrix as a Poisson process, to the picosecond.
@@ -49,6 +55,24 @@ fn a_round_starts_at_each_interval() {
     let starts: Vec<u64> = flows.iter().map(|flow| flow.start.0 / 1_000_000).collect();
     assert_eq!(starts, [2, 2, 1002, 1002, 2002, 2002]);
     assert_eq!(ends(&flows), [(0, 1), (2, 1)].repeat(3));
+}
+
+/// The last round starts at the end at the latest; a smaller number of rounds comes before.
+#[test]
+fn a_time_ends_the_rounds() {
+    let starts = |rounds: Option<u64>, until: u64| {
+        let arrivals =
+            Periodic { rounds, until: Some(Time::from_us(until)), ..every_ms(1, Time::from_us(2)) };
+        let flows = draw(entry("flows", arrivals, Pairs(vec![(0, 1)])), 3, 1);
+        flows.iter().map(|flow| flow.start.0 / 1_000_000).collect::<Vec<u64>>()
+    };
+    assert_eq!(starts(None, 2), [2]);
+    assert_eq!(starts(None, 2001), [2, 1002]);
+    assert_eq!(starts(None, 2002), [2, 1002, 2002]);
+    assert_eq!(starts(Some(2), 2002), [2, 1002]);
+    let early = Periodic { until: Some(Time::from_us(1)), ..every_ms(1, Time::from_us(2)) };
+    let found = problems(&[entry("flows", early, Pairs(vec![(0, 1)]))], &fabric(3));
+    assert_eq!(found[0].1.to_string(), "arrivals.periodic.until: 1us is before the start, which is 2us");
 }
 
 /// Six flows of an incast of three are two rounds; seven are none.

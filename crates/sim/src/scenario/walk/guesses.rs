@@ -28,10 +28,15 @@ impl<'a> Walk<'a> {
             Value::String(name) => {
                 let field = self.field_nearest(schema, name);
                 let field = field.map(|(field, name)| write(&join(&self.path, &field), name));
-                field.or_else(|| names_file(schema, name)).or_else(|| percent(schema, name))
+                field
+                    .or_else(|| names_file(schema, name))
+                    .or_else(|| percent(schema, name))
+                    .or_else(|| self.only_needed(schema, value))
             }
             Value::Number(_) => self.first_that_takes(schema, value),
-            Value::Array(items) => list_below(self.root, schema, &self.path, items),
+            Value::Array(items) => {
+                self.only_needed(schema, value).or_else(|| list_below(self.root, schema, &self.path, items))
+            }
             _ => None,
         }
     }
@@ -44,6 +49,15 @@ impl<'a> Walk<'a> {
         let properties = schema.get("properties")?.as_object()?;
         let mut taking = properties.iter().filter(|(key, member)| alone(key) && self.takes(member, value));
         taking.next().map(|(key, _)| format!("write {{ {key} = {value} }}"))
+    }
+
+    /// The key that a table must have, if there is one and it takes a value that stands in the table's place.
+    fn only_needed(&self, schema: &'a Value, value: &Value) -> Option<String> {
+        let [key] = &schema.get("required")?.as_array()?[..] else { return None };
+        let key = key.as_str()?;
+        let whole = show(value);
+        let takes = !whole.ends_with("...") && self.takes(schema.get("properties")?.get(key)?, value);
+        takes.then(|| format!("write {{ {key} = {whole} }}"))
     }
 
     /// Whether a schema has nothing against a number or a text.

@@ -28,6 +28,7 @@ impl Extent {
 /// The entry and its network, on which the number of its flows depends.
 pub struct Scope<'a> {
     pub name: &'a str,
+    pub background: bool,
     /// The hosts that take part.
     pub ranks: &'a [u32],
     /// Number of hosts in the network.
@@ -53,7 +54,7 @@ pub(super) fn of_product(
     let round = paired.map_or_else(own_round, |base| base.flows);
     let natural = one_each.map(|base| base.flows).or_else(|| product.arrivals.flows(round));
     let bases: Vec<Extent> = one_each.into_iter().chain(paired).collect();
-    let wrong = number_problem(product, round, natural, expected);
+    let wrong = number_problem(product, scope.background, round, natural, expected);
     if wrong.is_some() {
         return (Extent { round, ..Extent::default() }, wrong);
     }
@@ -69,8 +70,24 @@ pub(super) fn of_product(
     (Extent { round, most, flows, exact }, short)
 }
 
+/// The fields that an entry without a number of flows may have in its place.
+fn instead(product: &Product, background: bool) -> String {
+    let name = product.arrivals.name();
+    match (background, product.arrivals.end()) {
+        (true, Some(end)) => format!(
+            "; give flows, arrivals.{name}.{end} or arrivals.{name}.until, or run.until, up to which background traffic goes on"
+        ),
+        (true, None) if product.arrivals.goes_on() => format!(
+            "; give flows or arrivals.{name}.until, or run.until, up to which background traffic goes on"
+        ),
+        (_, Some(end)) => format!(", and so is arrivals.{name}.{end}; give one of them"),
+        (_, None) => format!("; arrivals.{name} has no end of its own: say flows = 1000"),
+    }
+}
+
 fn number_problem(
     product: &Product,
+    background: bool,
     round: u64,
     natural: Option<u64>,
     expected: Option<f64>,
@@ -85,10 +102,7 @@ fn number_problem(
             format!("is missing; sizes.{sizes} has {most} sizes: say flows = {most} or less")
         }
         (None, ..) => match expected {
-            None => match product.arrivals.end() {
-                Some(end) => format!("is missing, and so is arrivals.{arrivals}.{end}; give one of them"),
-                None => format!("is missing; arrivals.{arrivals} has no end of its own: say flows = 1000"),
-            },
+            None => format!("is missing{}", instead(product, background)),
             Some(flows) if flows > FLOWS_MAX as f64 => {
                 let what = format!(
                     "lets {flows:.0} flows start, on average; a scenario has at most {FLOWS_MAX} flows"
