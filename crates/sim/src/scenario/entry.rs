@@ -44,6 +44,8 @@ pub struct Entry {
     pub flows: Option<u64>,
     /// Whether the run ends without waiting for these flows: they never count as unfinished, and the run ends just after
     /// the last other flow, by the smallest delay between two hosts.
+    /// Poisson or periodic arrivals in the background with neither a number of flows nor an end go on until `run.until`, or until
+    /// the last flow of a measuring window has ended.
     #[serde(default)]
     pub background: bool,
     /// Priority of the flows, for transports that have priorities: the lowest number goes first.
