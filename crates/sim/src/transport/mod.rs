@@ -22,6 +22,7 @@ pub mod sent;
 pub mod session;
 pub mod source;
 pub mod tagging;
+pub mod tokened;
 
 use self::frame::{Frame, udp_frame};
 pub use self::profile::{Framing, Needs, Profile, Signal};

@@ -22,13 +22,13 @@ pub mod settings;
 pub mod tokens;
 
 use self::matching::{Channels, Matches, Offer, Uplink};
-use self::sender::{REQUEST, Sender};
+use self::sender::Sender;
 pub use self::settings::Dcpim;
 use self::settings::Plan;
 use self::tokens::{Entry, Flows, Turn};
 use super::audit_ends;
-use super::delivery::Delivery;
 use super::reassembly::Arrival;
+use super::tokened::{REQUEST, Receiver};
 use crate::engine::contract::conn::Conn;
 use crate::engine::contract::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::contract::event::Owner;
@@ -38,37 +38,15 @@ use crate::ids::{ConnId, LinkId};
 use crate::random::Purpose;
 use crate::units::Time;
 
-/// Values of `Header::kind`. Data: `seq` is the size of the flow, as in a request to send, `ack` the number of the token that it
-/// answers. A token: `number` is the packet that it is for, `seq` its expiry, `ack` its own number, from 1 on, and its rank above.
-/// Packets of a matching: `number` is the packets left, `seq` the round, `ack` the channels.
+/// Values of `Header::kind`. A token: `number` is the packet that it is for, `seq` its expiry, `ack` its own number, from 1 on, and
+/// its rank above. Packets of a matching: `number` is the packets left, `seq` the round, `ack` the channels.
 mod kind {
-    pub const DATA: u8 = 0;
-    pub const LAST: u8 = 1;
-    pub const RTS: u8 = 2;
-    pub const TOKEN: u8 = 3;
-    pub const ACK: u8 = 4;
+    pub use crate::transport::tokened::kind::*;
     pub const REQUEST: u8 = 5;
     pub const GRANT: u8 = 6;
     pub const ACCEPT: u8 = 7;
     /// Channels that have been accepted and that the sender has given to others before.
     pub const RETURN: u8 = 8;
-}
-
-/// The receiving end of a flow.
-#[derive(Clone, Debug, Default)]
-struct Receiver {
-    delivery: Delivery,
-    /// Number of packets; 0 before the first one has come.
-    packets: u32,
-    /// The interface that sends its tokens, that of its first packet, by the number of its link.
-    link: u32,
-}
-
-impl Receiver {
-    /// The first packet from `number` on that has not arrived.
-    fn missing(&self, number: u32) -> Option<u32> {
-        (number.max(self.delivery.next())..self.packets).find(|number| !self.delivery.has(*number))
-    }
 }
 
 /// The receiving side of an interface.
@@ -126,9 +104,9 @@ impl Model {
         let (id, now, link) = (packet.conn, cx.now(), packet.ingress);
         let (plan, host) = (self.plans.of(cx.conn(id)), self.plans.of_host());
         let receiver = self.receivers.at(id, cx);
-        (receiver.packets, receiver.link) = (plan.packets(packet.header.seq), link.0);
+        (receiver.packets, receiver.link) = (plan.format.packets(packet.header.seq), link.0);
         let (packets, free) = (receiver.packets, plan.free(receiver.packets));
-        let taken = now.saturating_add(Time(cx.transmission(link, plan.full).0 * u64::from(free)));
+        let taken = now.saturating_add(Time(cx.transmission(link, plan.format.full).0 * u64::from(free)));
         let due = taken.saturating_add(host.rules.resend);
         let entry = Entry::new(id, cx.conn(id).src, (packets, free), (now, due));
         let Downlink { flows, stage, .. } = &mut self.downlinks[link.index()];
@@ -163,7 +141,7 @@ impl Model {
         let mut room = matches.room(host.rules.channels);
         while let Some(grant) = matches.grants.next(&mut room) {
             matches.accept(&grant, now);
-            let control = self.plans.of(cx.conn(grant.conn)).control;
+            let control = self.plans.of(cx.conn(grant.conn)).format.control;
             cx.send_to_sender(grant.conn, control, offered(kind::ACCEPT, &grant));
         }
         matches.grants.clear();
@@ -173,7 +151,7 @@ impl Model {
     /// A receiver asks each of its senders for the channels that its shortest flow there can use.
     fn ask(&self, link: LinkId, round: u64, cx: &mut impl Host) {
         let (now, host) = (cx.now(), self.plans.of_host());
-        let per_channel = host.per_channel(cx.transmission(link, host.full));
+        let per_channel = host.per_channel(cx.transmission(link, host.format.full));
         let Downlink { flows, matches, .. } = &self.downlinks[link.index()];
         let room = matches.room(host.rules.channels);
         for flow in flows.asking(now).filter(|_| room.all > 0) {
@@ -188,7 +166,7 @@ impl Model {
                     ack: channels.word(),
                     ..Header::default()
                 };
-                cx.send_to_sender(flow.conn, self.plans.of(cx.conn(flow.conn)).control, header);
+                cx.send_to_sender(flow.conn, self.plans.of(cx.conn(flow.conn)).format.control, header);
             }
         }
     }
@@ -197,7 +175,7 @@ impl Model {
     /// does so: it accepts grants before a data phase begins.
     fn serve(&mut self, link: LinkId, cx: &mut impl Host) {
         let (now, host) = (cx.now(), self.plans.of_host());
-        let packet = cx.transmission(link, host.full);
+        let packet = cx.transmission(link, host.format.full);
         let slot = packet.0 * u64::from(host.rules.channels);
         let Downlink { flows, matches, free_at, stage, token: timer } = &mut self.downlinks[link.index()];
         if stage.due() == now {
@@ -223,13 +201,12 @@ impl Model {
                 Turn::Token(place) => {
                     let Entry { conn: id, next, sent, .. } = *flows.at(place);
                     let receiver = self.receivers.at(id, cx);
-                    let number = receiver.missing(next).or_else(|| receiver.missing(0));
-                    let number = number.expect("a complete flow has left");
-                    flows.given(place, receiver.missing(number + 1), now, &host.rules);
+                    let number = receiver.missing(next);
+                    flows.given(place, receiver.missing_from(number + 1), now, &host.rules);
                     let ack = u64::from(sent) | u64::from(matched.rank) << 32;
                     let header =
                         Header { kind: kind::TOKEN, number, seq: expires.0, ack, ..Header::default() };
-                    cx.send_to_sender(id, self.plans.of(cx.conn(id)).control, header);
+                    cx.send_to_sender(id, self.plans.of(cx.conn(id)).format.control, header);
                 }
             }
             matched.took_its_turn(Time(slot / u64::from(matched.sends())), now);
@@ -272,7 +249,7 @@ impl Model {
         let opens = packet.header.kind != kind::RTS && self.on_data(packet, cx);
         let receiver = self.receivers.at(id, cx);
         if receiver.delivery.is_complete() {
-            let control = self.plans.of(cx.conn(id)).control;
+            let control = self.plans.of(cx.conn(id)).format.control;
             cx.send_to_sender(id, control, Header { kind: kind::ACK, ..Header::default() });
         }
         let link = LinkId(receiver.link);
@@ -315,7 +292,7 @@ impl Model {
         uplink.roll(host.clock.phases(cx.now()));
         let mut room = uplink.room(host.rules.channels);
         while let Some(request) = uplink.requests.next(&mut room) {
-            let control = self.plans.of(cx.conn(request.conn)).control;
+            let control = self.plans.of(cx.conn(request.conn)).format.control;
             cx.send_to_receiver(request.conn, control, offered(kind::GRANT, &request));
         }
         uplink.requests.clear();
@@ -343,7 +320,7 @@ impl Model {
         let excess = uplink.accepted(host.clock.epoch(round), accepted, host.rules.channels);
         if excess.all > 0 && cx.sender(id).acked_at == Time::NEVER {
             let header = Header { kind: kind::RETURN, seq: round, ack: excess.word(), ..Header::default() };
-            cx.send_to_receiver(id, self.plans.of(cx.conn(id)).control, header);
+            cx.send_to_receiver(id, self.plans.of(cx.conn(id)).format.control, header);
         }
     }
 
@@ -367,14 +344,12 @@ impl Endpoint for Model {
         let plan = self.plans.of(cx.conn(id));
         let sender = self.senders.open(id, cx);
         sender.reset(plan, start.size, cx.now());
-        sender.request(id, plan, cx);
+        sender.tokened.request(id, &plan.format, cx);
         self.settle(id, cx);
     }
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-        let receiver = self.receivers.open(id, cx);
-        receiver.delivery.clear();
-        receiver.packets = 0;
+        self.receivers.open(id, cx).clear();
     }
 
     #[inline]
@@ -400,7 +375,7 @@ impl Endpoint for Model {
             kind::REQUEST => self.on_request(packet, cx),
             kind::ACK => {
                 self.uplinks[cx.port(id).reverse().index()].requests.leave(id);
-                self.senders.at(id, cx).on_ack(id, cx);
+                self.senders.at(id, cx).tokened.on_ack(id, cx);
             }
             _ => {
                 let (plan, rank) = (self.plans.of(cx.conn(id)), (ack >> 32) as u8);
@@ -425,7 +400,8 @@ impl Endpoint for Model {
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
         match (owner, kind) {
             (Owner::Sender(id), REQUEST) => {
-                self.senders.at(id, cx).on_timer(id, self.plans.of(cx.conn(id)), cx);
+                let format = &self.plans.of(cx.conn(id)).format;
+                self.senders.at(id, cx).tokened.on_timer(id, format, cx);
             }
             (Owner::Interface(link), STAGE) => {
                 if cx.timer_is_due(&mut self.downlinks[link.index()].stage, owner, kind) {
@@ -449,7 +425,8 @@ impl Endpoint for Model {
     /// No host gives away more channels than it has, and a timer is set for the next stage of each that has incomplete flows.
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
         let received = |receiver: &Receiver| receiver.delivery.received();
-        audit_ends(conns, (&self.senders, Sender::audit), (&self.receivers, received), found);
+        let sent = |sender: &Sender| sender.tokened.audit();
+        audit_ends(conns, (&self.senders, sent), (&self.receivers, received), found);
         let channels = self.plans.of_host().rules.channels;
         for (link, (downlink, uplink)) in self.downlinks.iter().zip(&self.uplinks).enumerate() {
             let Downlink { flows, matches, stage, .. } = downlink;

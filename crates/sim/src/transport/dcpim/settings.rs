@@ -11,6 +11,7 @@ use crate::derived::{Derived, Environment, Values, bytes_in};
 use crate::queue::strict_priority::{MarkBy, StrictPriority};
 use crate::queue::{Feature, Limit};
 use crate::transport::backoff::{DOUBLINGS_MOST, INTERVAL_LEAST, derived_interval};
+use crate::transport::tokened::Format;
 use crate::transport::{Framing, Needs, Profile, Settings};
 use crate::units::{Bytes, Rate, Time};
 
@@ -148,14 +149,17 @@ impl Dcpim {
     pub(super) fn plan(self) -> Plan {
         let control = self.control_round_trip.or(CONTROL_ROUND_TRIP);
         let round = Time((control.0 as f64 * self.beta).round() as u64);
-        Plan {
+        let format = Format {
             payload: self.mss.0,
             full: self.full() as u32,
             control: self.header_bytes.0 as u32,
             pad_last: self.pad_last,
+            request_interval: self.request_interval.or(INTERVAL_LEAST),
+        };
+        Plan {
+            format,
             short: self.short.or(BDP),
             data_classes: self.data_classes,
-            request_interval: self.request_interval.or(INTERVAL_LEAST),
             clock: Clock::new(round, self.rounds, self.alpha),
             one_way: Time(control.0 / 2),
             srpt_rounds: u64::from(self.srpt_rounds),
@@ -230,15 +234,10 @@ impl Settings for Dcpim {
 /// A configuration in the form in which events read it.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    pub payload: u64,
-    /// Bytes on the wire of a full packet, and of one without payload.
-    pub full: u32,
-    pub control: u32,
-    pad_last: bool,
+    pub format: Format,
     /// Packets of flows that go without tokens, at most.
     pub short: u32,
     data_classes: u8,
-    pub request_interval: Time,
     pub clock: Clock,
     /// Half a control round trip.
     pub one_way: Time,
@@ -248,19 +247,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Number of packets of a flow.
-    pub fn packets(&self, size: u64) -> u32 {
-        u32::try_from(size.div_ceil(self.payload)).unwrap_or(u32::MAX)
-    }
-
     /// Packets of a flow that go without tokens: all or none.
     pub fn free(&self, packets: u32) -> u32 {
         if packets <= self.short { packets } else { 0 }
-    }
-
-    /// Bytes on the wire of a packet with so much payload.
-    pub fn wire(&self, len: u16) -> u32 {
-        if self.pad_last { self.full } else { u32::from(len) + self.control }
     }
 
     /// The class of the data of a flow.

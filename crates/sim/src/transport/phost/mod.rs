@@ -2,8 +2,8 @@
 //!
 //! Source: Gao, Narayan, Kumar, Agarwal, Ratnasamy and Shenker, "pHost: Distributed Near-Optimal Datacenter Transport Over
 //! Commodity Network Fabric", CoNEXT 2015; rules and numbers after the authors' simulator, NetSys/simulator
-//! (`capabilityhost`). `tokens` has the flows of a receiving interface, `sender` the sending end; the receiving end is in
-//! this file.
+//! (`capabilityhost`). `tokens` has the flows of a receiving interface, `sender` the sending end; both ends are those of
+//! `transport::tokened`.
 
 pub mod sender;
 pub mod tokens;
@@ -11,11 +11,11 @@ pub mod tokens;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::sender::{REQUEST, Sender};
+use self::sender::Sender;
 use self::tokens::{Entry, Rules, Tokens, slots};
 use super::backoff::{DOUBLINGS_MOST, INTERVAL_LEAST, derived_interval};
-use super::delivery::Delivery;
 use super::reassembly::Arrival;
+use super::tokened::{Format, REQUEST, Receiver, kind};
 use super::{Needs, Profile, Settings, audit_ends};
 use crate::balancer::per_packet::PerPacket;
 use crate::derived::{Derived, Environment, Values};
@@ -144,23 +144,10 @@ impl Settings for Phost {
     }
 }
 
-/// Values of `Header::kind`. Data: `seq` is the size of the flow, as in a request, `ack` the number of the token that it
-/// answers. A token: `number` is the packet that it is for, `seq` its own number, from 1 on.
-mod kind {
-    pub const DATA: u8 = 0;
-    pub const LAST: u8 = 1;
-    pub const RTS: u8 = 2;
-    pub const TOKEN: u8 = 3;
-    pub const ACK: u8 = 4;
-}
-
 /// A configuration in the form in which events read it.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    payload: u64,
-    /// Bytes on the wire of a full packet, and of one without payload.
-    full: u32,
-    control: u32,
+    format: Format,
     free_tokens: u32,
     free_for_all: bool,
     token_expiry: f64,
@@ -168,7 +155,6 @@ pub struct Plan {
     /// Class of data, and that of flows of so many packets.
     classes: [u8; 2],
     short_packets: u32,
-    request_interval: Time,
     /// Whether a receiver without another flow to serve looks at answers.
     heeds_answers: bool,
     rules: Rules,
@@ -177,25 +163,24 @@ pub struct Plan {
 impl Plan {
     fn new(config: Phost) -> Plan {
         let Phost { token_window: window, window_timeout, resend, .. } = config;
-        Plan {
+        let format = Format {
             payload: config.mss.0,
             full: (config.mss.0 + config.header_bytes.0) as u32,
             control: config.header_bytes.0 as u32,
+            pad_last: false,
+            request_interval: config.request_interval.or(INTERVAL_LEAST),
+        };
+        Plan {
+            format,
             free_tokens: config.free_tokens,
             free_for_all: config.free_for == FreeFor::All,
             token_expiry: config.token_expiry,
             free_wait: config.free_wait,
             classes: [config.data_class, config.short_class],
             short_packets: config.short_packets,
-            request_interval: config.request_interval.or(INTERVAL_LEAST),
             heeds_answers: config.idle_wait == IdleWait::UntilAnswer,
             rules: Rules { window, window_timeout, resend },
         }
-    }
-
-    /// Number of packets of a flow.
-    fn packets(&self, size: u64) -> u32 {
-        u32::try_from(size.div_ceil(self.payload)).unwrap_or(u32::MAX)
     }
 
     /// Packets of a flow that go without tokens.
@@ -211,23 +196,6 @@ impl Plan {
 
     fn class(&self, packets: u32) -> u8 {
         self.classes[usize::from(packets <= self.short_packets)]
-    }
-}
-
-/// The receiving end of a flow.
-#[derive(Clone, Debug, Default)]
-struct Receiver {
-    delivery: Delivery,
-    /// Number of packets; 0 before the first one has come.
-    packets: u32,
-    /// The interface that sends its tokens, that of its first packet, by the number of its link.
-    link: u32,
-}
-
-impl Receiver {
-    /// The first packet from `number` on that has not arrived.
-    fn missing(&self, number: u32) -> Option<u32> {
-        (number.max(self.delivery.next())..self.packets).find(|number| !self.delivery.has(*number))
     }
 }
 
@@ -252,9 +220,8 @@ impl Model {
 
     /// Whether a sender may send, and its rank, for its port.
     fn settle(&mut self, id: ConnId, cx: &mut impl Host) {
-        let sender = self.senders.at(id, cx);
-        if sender.may_send() {
-            cx.ready_by(id, sender.left());
+        if let Some(rank) = self.senders.at(id, cx).rank() {
+            cx.ready_by(id, rank);
         }
     }
 
@@ -263,28 +230,27 @@ impl Model {
         let id = packet.conn;
         let plan = self.plans.of(cx.conn(id));
         let receiver = self.receivers.at(id, cx);
-        (receiver.packets, receiver.link) = (plan.packets(packet.header.seq), packet.ingress.0);
+        (receiver.packets, receiver.link) = (plan.format.packets(packet.header.seq), packet.ingress.0);
         let (packets, free) = (receiver.packets, plan.free(receiver.packets));
-        let slot = cx.transmission(packet.ingress, plan.full);
+        let slot = cx.transmission(packet.ingress, plan.format.full);
         let due = cx.now().saturating_add(slots(slot, plan.free_wait * f64::from(packets)));
         let entry = Entry::new(id, (packets, free), due, (cx.now(), slot), plan.rules);
         self.tokens[packet.ingress.index()].join(entry, free);
     }
 
-    /// Sends the token of the slot that begins now, and sets the timer to the next one.
+    /// Sends the token of the slot that begins now, with its packet in `number` and its own number, from 1 on, in `seq`, and sets the timer to the next one.
     fn serve(&mut self, link: LinkId, cx: &mut impl Host) {
         let tokens = &mut self.tokens[link.index()];
         let (now, plan) = (cx.now(), self.plans.of_host());
-        let slot = cx.transmission(link, plan.full);
+        let slot = cx.transmission(link, plan.format.full);
         if let Some(Entry { conn: id, next, sent, .. }) = tokens.take(now, slot) {
             let plan = self.plans.of(cx.conn(id));
             let receiver = self.receivers.at(id, cx);
-            let number = receiver.missing(next).or_else(|| receiver.missing(0));
-            let number = number.expect("a complete flow has left");
-            let is_last = receiver.missing(number + 1).is_none();
+            let number = receiver.missing(next);
+            let is_last = receiver.missing_from(number + 1).is_none();
             tokens.given(id, number + 1, is_last, (now, slot));
             let header = Header { kind: kind::TOKEN, number, seq: u64::from(sent), ..Header::default() };
-            cx.send_to_sender(id, plan.control, header);
+            cx.send_to_sender(id, plan.format.control, header);
         }
         match tokens.next_at(now) {
             Time::NEVER => tokens.timer.clear(),
@@ -312,14 +278,12 @@ impl Endpoint for Model {
         let plan = self.plans.of(cx.conn(id));
         let sender = self.senders.open(id, cx);
         sender.reset(id, plan, start.size, cx);
-        sender.request(id, plan, cx);
+        sender.tokened.request(id, &plan.format, cx);
         self.settle(id, cx);
     }
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-        let receiver = self.receivers.open(id, cx);
-        receiver.delivery.clear();
-        receiver.packets = 0;
+        self.receivers.open(id, cx).clear();
     }
 
     #[inline]
@@ -334,7 +298,7 @@ impl Endpoint for Model {
         }
         let receiver = self.receivers.at(id, cx);
         if receiver.delivery.is_complete() {
-            let control = self.plans.of(cx.conn(id)).control;
+            let control = self.plans.of(cx.conn(id)).format.control;
             cx.send_to_sender(id, control, Header { kind: kind::ACK, ..Header::default() });
         }
         let link = receiver.link;
@@ -351,7 +315,7 @@ impl Endpoint for Model {
         }
         let sender = self.senders.at(id, cx);
         if packet.header.kind == kind::ACK {
-            return sender.on_ack(id, cx);
+            return sender.tokened.on_ack(id, cx);
         }
         sender.on_token(id, &packet.header, self.plans.of(cx.conn(id)), cx);
         self.settle(id, cx);
@@ -362,17 +326,18 @@ impl Endpoint for Model {
         let plan = self.plans.of(cx.conn(id));
         let sender = self.senders.at(id, cx);
         let packet = sender.next_packet(id, plan, cx);
-        let more = packet.is_some() && sender.may_send();
-        if more {
-            cx.change_rank(id, sender.left());
+        let next = packet.and(sender.rank());
+        if let Some(rank) = next {
+            cx.change_rank(id, rank);
         }
-        (packet, more)
+        (packet, next.is_some())
     }
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
         match (owner, kind) {
             (Owner::Sender(id), REQUEST) => {
-                self.senders.at(id, cx).on_timer(id, self.plans.of(cx.conn(id)), cx);
+                let format = &self.plans.of(cx.conn(id)).format;
+                self.senders.at(id, cx).tokened.on_timer(id, format, cx);
             }
             (Owner::Interface(link), SLOT) => {
                 if cx.timer_is_due(&mut self.tokens[link.index()].timer, owner, kind) {
@@ -386,7 +351,8 @@ impl Endpoint for Model {
     /// Each incomplete flow of an interface has a place there, and a timer is set for the next slot.
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
         let received = |receiver: &Receiver| receiver.delivery.received();
-        audit_ends(conns, (&self.senders, Sender::audit), (&self.receivers, received), found);
+        let sent = |sender: &Sender| sender.tokened.audit();
+        audit_ends(conns, (&self.senders, sent), (&self.receivers, received), found);
         for (link, tokens) in self.tokens.iter().enumerate() {
             if !tokens.flows().is_empty() && !tokens.timer.is_set() {
                 found(format!("link {link}: flows wait for tokens and no timer is set"));
