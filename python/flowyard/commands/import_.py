@@ -62,6 +62,7 @@ _OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ),
     ("start-unit", {"choices": ("ps", "ns", "us", "ms", "s")}, "unit of starts without one; of a .cm file ps or us"),
     ("routes", {"type": Path, "metavar": "FILE"}, "the paths of the flows"),
+    ("ecmp", {"choices": ("hpcc", "conweave")}, "the paths by the ECMP of that code"),
     ("rate", {"metavar": "10Gbps"}, "rate of cables without one"),
     ("delay", {"metavar": "1us"}, "delay of cables without one"),
     ("rate-unit", {"metavar": "Gbps"}, "unit of rates without one"),

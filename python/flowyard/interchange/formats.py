@@ -45,10 +45,10 @@ FORMATS = {
         "flows", "flows, triggers, failures", ("start_unit", "routes", *_FOR_FLOWS, *_HTSIM), "yes, without failures"
     ),
     "htsim-plan": Format("experiments", "command lines of `htsim_uec` and the files they name; becomes a sweep", ()),
-    "hpcc-flow": Format("flows", "`src dst pg dport bytes start_seconds`", _FOR_FLOWS, "yes"),
+    "hpcc-flow": Format("flows", "`src dst pg dport bytes start_seconds`", ("ecmp", *_FOR_FLOWS), "yes"),
     "hpcc-config": Format("settings", "settings beside the two, `config.txt`", ("transport",)),
     "rdma-flow": Format("flows", "`src dst pg packets start_seconds end_seconds`", ("packet_bytes", *_FOR_FLOWS)),
-    "conweave-flow": Format("flows", "`src dst pg bytes start_seconds`", _FOR_FLOWS),
+    "conweave-flow": Format("flows", "`src dst pg bytes start_seconds`", ("ecmp", *_FOR_FLOWS)),
     "netsys-trace": Format("flows", "`id size_bytes src dst start_us`", _FOR_FLOWS, "yes"),
     "flow-table": Format(
         "flows", "flows by names of columns", ("columns", "start_unit", "packet_bytes", "hosts_in_order", *_FOR_FLOWS)

@@ -11,6 +11,7 @@ leaves the rest of the file alone.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
@@ -26,7 +27,18 @@ SECONDS = 12
 BYTES_MAX = 10**12
 
 
-def read(source: Source, *, host_of: Mapping[int, int] | None = None, progress: Progress = silent) -> Traffic:
+@dataclass
+class Listed(Traffic):
+    """The flows of a file in its order.
+
+    Attributes:
+        order: Of each flow the number of its entry, and its destination port.
+    """
+
+    order: list[tuple[int, int]] = field(default_factory=list)
+
+
+def read(source: Source, *, host_of: Mapping[int, int] | None = None, progress: Progress = silent) -> Listed:
     """The flows; `host_of` has the host of each node's number, by default the number itself."""
     lines = source.lines()
     line, words = next(lines, (0, []))
@@ -70,7 +82,10 @@ def read(source: Source, *, host_of: Mapping[int, int] | None = None, progress: 
     if surplus:
         what = f"the first line says {count} flows: {surplus} lines after those are not read"
         notes.append(f"{what}, as HPCC's code does not")
-    return Traffic(_entries(rows, list(places), notes), notes=notes)
+    numbers = list(places)
+    entries = _entries(rows, numbers, notes)
+    order = [(port if len(entries) > 1 else 0, numbers[port]) for port, *_ in rows]
+    return Listed(entries, notes=notes, order=order)
 
 
 def _entries(rows: list[tuple[int, int, int, int, int]], numbers: list[int], notes: list[str]) -> list[Entry]:

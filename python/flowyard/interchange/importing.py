@@ -19,6 +19,7 @@ from flowyard.interchange import (
     formats,
     graphs,
     hpcc_config,
+    hpcc_ecmp,
     hpcc_flow,
     hpcc_topology,
     htsim_cm,
@@ -75,6 +76,7 @@ class Options:
         cwnd: Packets of the first window, htsim's -cwnd.
         queue: Packets of a port, htsim's -q.
         routes: A file with the paths of a .cm file's flows.
+        ecmp: The code whose ECMP gives the flows their paths: "hpcc" or "conweave".
     """
 
     transport: str | None = None
@@ -94,6 +96,7 @@ class Options:
     cwnd: int | None = None
     queue: int | None = None
     routes: str | PathLike[str] | None = None
+    ecmp: str | None = None
 
     def given(self) -> dict[str, Any]:
         """The options that were given."""
@@ -259,6 +262,8 @@ class _Import:
         scenario |= self.stack(network)
         if self.options.routes is not None:
             scenario["routing"] = self.routing(Path(self.options.routes), flows, traffic, network, scenario)
+        if self.options.ecmp is not None:
+            scenario["routing"] = self.hashed(self.options.ecmp, flows, network, traffic)
         if flows:
             names = host_names(scenario)
             if names and max(max(*entry.src, *entry.dst) for entry in flows.entries) >= len(names):
@@ -377,6 +382,24 @@ class _Import:
         if left:
             self.notes.append(
                 f'flows without a path in {path} go as under "per-flow": {left} of {flows.flows}'
+            )
+        return {"balancer": {"explicit": {"routes": found}}}
+
+    def hashed(
+        self, ecmp: str, flows: Traffic | None, network: Network | None, traffic: Any
+    ) -> dict[str, Any]:
+        """The paths by the hash of a peer's switches."""
+        if ecmp not in hpcc_ecmp.RULES:
+            raise UserError(f"--ecmp is {shown(ecmp)}; it is one of {', '.join(hpcc_ecmp.RULES)}")
+        if flows is None or network is None or network.host_of is None:
+            raise UserError(
+                f"--ecmp {ecmp}: the hash is of the numbers of nodes; name the topology.txt of the flows, too"
+            )
+        found = hpcc_ecmp.routes(ecmp, flows, network, self.progress(traffic[0].name))
+        self.facts["routes"] = len(found)
+        if any(len(set(ends)) > 1 for ends in network.ports()[: len(network.hosts)]):
+            self.notes.append(
+                "a host with several switches sends by the first: that code has another hash there"
             )
         return {"balancer": {"explicit": {"routes": found}}}
 
