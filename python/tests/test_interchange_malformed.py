@@ -8,6 +8,7 @@ from interchange_examples import CM, EXAMPLES, FLOW, READERS, TOPO, TOPOLOGY, so
 from flowyard.errors import UserError
 from flowyard.interchange import htsim_topo, importing, sniffing
 from flowyard.interchange.flows import silent
+from flowyard.interchange.options import Options
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ TABLES = st.lists(st.lists(st.sampled_from(CELLS + NAMES), max_size=7), max_size
 def test_tables_are_refused_or_read(rows, sign, named):
     """From recognition to the scenario, whatever the columns are."""
     text = "\n".join(sign.join(row) for row in rows)
-    options = importing.Options(topology=None if "rate" in named else "single-switch", columns=named)
+    options = Options(topology=None if "rate" in named else "single-switch", columns=named)
 
     def read(file):
         return importing._Import([file], (), options, lambda _name: silent).imported()

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from flowyard.errors import UserError
 from flowyard.interchange.exporting import FORMATS, Exported, export, fabric
 from flowyard.interchange.graphs import graph_of, network_of
-from flowyard.interchange.importing import Imported, read
+from flowyard.interchange.importing import read
+from flowyard.interchange.options import Imported
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -16,7 +16,8 @@ from flowyard.errors import UserError
 from flowyard.folders import cannot_write, create, refuse_existing, require_suffix, there_already
 from flowyard.interchange import htsim_plan as plans
 from flowyard.interchange.exporting import FORMATS, OF_RUNS, export, of_run, require_format, with_traffic
-from flowyard.interchange.importing import Imported, Options, load, read
+from flowyard.interchange.importing import load, read
+from flowyard.interchange.options import Imported, Options
 from flowyard.interchange.scenario_text import fragment, toml
 from flowyard.interchange.sniffing import refuse_scenario
 from flowyard.terminal.console import TextTable, show
