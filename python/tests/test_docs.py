@@ -146,8 +146,8 @@ def completed(snippet: str) -> dict[str, Any]:
         written = {"controller": "syn" if granted else "asy", **written}
     if "hpcc" in written.get("buffer", {}):
         written = {"queue": "lossless", **written}
-    # CONGA is for two tiers.
-    tree = {"k": 4, "levels": 2 if {"conga", "conweave"} & set(balancer) else 3}
+    # These are for two tiers.
+    tree = {"k": 4, "levels": 2 if {"conga", "conweave", "hermes"} & set(balancer) else 3}
     return {"topology": {"fat-tree": tree}, "transport": transport, "traffic": [other], **written}
 
 

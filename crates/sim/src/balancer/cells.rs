@@ -336,8 +336,16 @@ mod tests {
             };
             cells.open(opening, &mut Paths::default());
             let (conn, port) = (id, ports.0);
-            let trip =
-                || Trip { conn, forward: true, port, to: dst, size: 1500, routes: &routes, ends: &ends };
+            let trip = || Trip {
+                conn,
+                forward: true,
+                port,
+                to: dst,
+                size: 1500,
+                now: Time::ZERO,
+                routes: &routes,
+                ends: &ends,
+            };
             let first = cells.next_path(trip()).expect("a path").number;
             if changes {
                 cells.routes_change(&routes, &fabric, &|_| Rate(1));

@@ -9,7 +9,7 @@ use self::assigned::Assigned;
 use crate::advice::Unread;
 use crate::derived::Values;
 use crate::engine::contract::path::{
-    Acts, Choose, Hop, Look, Opening, Passage, Passing, Path, ReorderCounts, Tag, Trip, Verdict,
+    Acts, Choose, Hop, Look, News, Opening, Passage, Passing, Path, ReorderCounts, Tag, Trip, Verdict,
 };
 use crate::engine::contract::paths::Paths;
 use crate::ids::{ConnId, LinkId, PacketId};
@@ -72,6 +72,8 @@ macro_rules! balancers {
                 fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId);
                 fn whole_path(&self, id: ConnId, forward: bool) -> Option<Path>;
                 fn at_source(&self) -> bool;
+                fn learns(&self) -> bool;
+                fn learn(&mut self, conn: ConnId, news: News, now: Time);
                 fn by_entropy(&self) -> bool;
                 fn next_path(&mut self, trip: Trip) -> Option<Path>;
                 fn path(&self, id: ConnId, forward: bool) -> Option<u32>;
@@ -96,6 +98,7 @@ balancers! {
     adaptive::Adaptive = "adaptive",
     conga::Conga = "conga",
     conweave::ConWeave = "conweave",
+    hermes::Hermes = "hermes",
     granted::Granted = "granted",
     python::PythonBalancer = "python",
     ;
@@ -130,6 +133,11 @@ pub trait Settings {
 
     /// Whether switches hash the entropy values that sources give their packets.
     fn hashes_entropy(&self) -> bool {
+        false
+    }
+
+    /// Whether it learns from senders about the paths of their data, and from marks among others.
+    fn learns(&self) -> bool {
         false
     }
 
@@ -240,6 +248,7 @@ mod tests {
             ("adaptive", false, true),
             ("conga", false, true),
             ("conweave", false, true),
+            ("hermes", false, true),
             ("granted", false, false),
             ("nix", true, true),
             ("dual", true, true),

@@ -80,6 +80,7 @@ fn parts(draft: &Draft, fabric: Option<&Fabric>) -> Vec<Problem> {
     problems.extend(draft.classes(&transports));
     problems.extend(draft.connections());
     problems.extend(draft.paths());
+    problems.extend(draft.senders());
     problems.extend(draft.endless());
     problems.extend(draft.names());
     if let Some(fabric) = fabric {

@@ -93,6 +93,28 @@ impl<'a> Draft<'a> {
         self.entries().filter_map(problems).flatten().collect()
     }
 
+    /// A balancer that learns from senders needs a transport whose senders tell it about losses, round trips and marks.
+    pub(super) fn senders(&self) -> Vec<Problem> {
+        let problem = |(path, entry): (String, &'a Value)| {
+            let (own, transport) = self.transport_of(&path, entry)?;
+            let (at, balancer) = self.balancer_of(&path, entry);
+            let (balancer, profile) = (balancer.filter(|balancer| balancer.learns())?, transport.profile());
+            let lacks = match (profile.tells_paths, profile.ecn_capable) {
+                (true, true) => return None,
+                (true, false) => "has no marks",
+                (false, _) => "does not tell balancers about round trips",
+            };
+            let message = format!(
+                "\"{}\" learns from senders, and {own}.{} {lacks}",
+                balancer.name(),
+                transport.name()
+            );
+            let hint = "use transport.tcp with congestion = \"dctcp\" or ecn = true".to_string();
+            Some(Problem::new(at, message).with_hint(Some(hint)))
+        };
+        self.entries().filter_map(problem).collect()
+    }
+
     /// Each traffic entry has its own name.
     pub(super) fn names(&self) -> Vec<Problem> {
         let entries: Vec<_> =

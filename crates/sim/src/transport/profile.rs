@@ -39,6 +39,9 @@ pub struct Profile {
     pub connection_bytes: u64,
     /// Whether connections can be kept: see [`Endpoint::connect`](crate::engine::contract::endpoint::Endpoint::connect).
     pub keeps: bool,
+    /// Whether its senders tell balancers about the paths of their data: see
+    /// [`Host::tell_path`](crate::engine::contract::host::Host::tell_path).
+    pub tells_paths: bool,
     /// Whether it carries flows without an end.
     pub endless: bool,
     /// Whether it retransmits lost packets.
@@ -79,6 +82,7 @@ impl Profile {
             subflows: 0,
             connection_bytes: 0,
             keeps: false,
+            tells_paths: false,
             endless: true,
             retransmits: true,
             gives_up: false,

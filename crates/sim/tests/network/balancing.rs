@@ -3,7 +3,7 @@
 use flowyard_sim::engine::parted::executor::InTurn;
 use flowyard_sim::threads::Threads;
 
-use crate::common::{Run, in_parts, run, run_scenario, run_with, same, scenario};
+use crate::common::{Run, in_parts, read, run, run_scenario, run_with, same, scenario};
 use flowyard_sim::engine::data::plan::Agenda;
 
 /// A scenario has the same results in both modes of ports and in several parts.
@@ -243,11 +243,17 @@ fn state_at_switches_is_the_same_in_parts() {
             [LEAVES, "leaf-spine = { leaves = 2, spines = 4, hosts = 4 }"],
         ),
         ("{ conga = { gap = \"20us\" } }", [LEAVES, "fat-tree = { k = 6, levels = 2 }"]),
+        (
+            "{ hermes = { sent_least = \"5KB\", rtt_high = \"60us\", rtt_better = \"5us\", retry = \"5us\" } }",
+            [LEAVES, "leaf-spine = { leaves = 2, spines = 4, hosts = 4, parallel = 2 }"],
+        ),
     ] {
+        // Hermes needs marks.
+        let congestion = if balancer.contains("hermes") { ", congestion = \"dctcp\"" } else { "" };
         for topology in topologies {
             same_in_all_ways(&format!(
                 r#"
-                transport.tcp = {{ rto_min = "1ms", rto_initial = "1ms" }}
+                transport.tcp = {{ rto_min = "1ms", rto_initial = "1ms"{congestion} }}
                 routing.balancer = {balancer}
                 topology.{topology}
                 [[traffic]]
@@ -310,6 +316,87 @@ fn feedback_moves_what_a_spine_does_not_pass() {
     let conga = split("{ conga = { gap = \"150us\" } }", 1);
     assert!((ecmp - 9.0).abs() < 0.05 * 9.0, "{ecmp}");
     assert!((conga - 10.0).abs() < 0.05 * 10.0, "{conga}");
+}
+
+/// Eight DCTCP flows of 5 MB from leaf 0 to leaf 1 over four spines of 10 Gbps, where something happens to the link from spine
+/// 1 to leaf 1, and routing does not notice. Their completion times in ms, 0 if not within 60 ms, and bytes on that link.
+fn past_a_spine(balancer: &str, change: &str) -> (Vec<f64>, u64) {
+    let pairs: Vec<String> = (0..8).map(|host| format!("[{host}, {}]", 8 + host)).collect();
+    let run = run(&format!(
+        r#"
+        run.measure = "all"
+        run.until = "60ms"
+        routing.balancer.{balancer}
+        [transport.tcp]
+        preset = "datacentre"
+        congestion = "dctcp"
+        rto_min = "1ms"
+        rto_initial = "1ms"
+        [topology.leaf-spine]
+        leaves = 2
+        spines = 4
+        hosts = 8
+        rate = "10Gbps"
+        spine.rate = "40Gbps"
+        [faults]
+        detection_delay = "1s"
+        events = [{{ at = "300us", target.link = ["spine 1", "leaf 1"], {change} }}]
+        [[traffic]]
+        name = "long"
+        arrivals.at-once = {{ jitter = "100us" }}
+        matrix.pairs = [{}]
+        sizes.fixed = "5MB"
+        "#,
+        pairs.join(", ")
+    ));
+    let times = run.flow_cells("fct_ps").iter().map(|fct| fct.unwrap_or(0) as f64 / 1e9).collect();
+    (times, run.link("leaf 0", "spine 1", "bytes"))
+}
+
+/// A link that passes a twentieth: the three flows that begin there leave it as soon as they have sent 600 KB, and none comes
+/// back; under ECMP flows need more than 60 ms there. Thresholds of time are those of the network: at the marking threshold a
+/// packet waits for some 50 us at a link of 10 Gbps.
+#[test]
+fn flows_leave_a_slow_link() {
+    let hermes = "hermes = { rtt_high = \"100us\", rtt_better = \"40us\" }";
+    let (times, bytes) = past_a_spine(hermes, "change.rate = \"2Gbps\"");
+    let (ecmp, stuck) = past_a_spine("per-flow = {}", "change.rate = \"2Gbps\"");
+    assert!(times.iter().all(|fct| *fct > 0.0 && *fct < 8.0), "{times:?}");
+    assert!((3 * 590_000..3 * 650_000).contains(&bytes), "{bytes}");
+    assert!(ecmp.contains(&0.0) && stuck > 5 * bytes, "{ecmp:?} {stuck}");
+}
+
+/// A link that is silently dead: flows leave it after timeouts, all complete; under ECMP those on it do not.
+#[test]
+fn flows_leave_a_black_hole() {
+    let (times, _) = past_a_spine("hermes = {}", "change = \"down\"");
+    let (ecmp, _) = past_a_spine("per-flow = {}", "change = \"down\"");
+    assert!(times.iter().all(|fct| *fct > 0.0 && *fct < 8.0), "{times:?}");
+    assert!(ecmp.contains(&0.0), "{ecmp:?}");
+}
+
+/// Hermes has two tiers, and needs marks and news of senders: messages name what is wrong.
+#[test]
+fn hermes_says_what_it_needs() {
+    let told = |topology: &str, transport: &str, fields: &str| {
+        let text = format!(
+            "topology.{topology}\ntransport.{transport}\nrouting.balancer.hermes = {{ {fields} }}\n[[traffic]]\nname = \"a\"\n\
+             arrivals.at-once = {{}}\nmatrix = \"permutation\"\nsizes.fixed = \"1MB\""
+        );
+        read(&text).expect_err("a mistake").to_string()
+    };
+    let (leaves, dctcp) = ("leaf-spine = {}", "tcp = { congestion = \"dctcp\" }");
+    for (found, expected) in [
+        (
+            told("fat-tree = { k = 4 }", dctcp, ""),
+            "is for networks of leaves and spines, such as leaf-spine; here",
+        ),
+        (told(leaves, "tcp = {}", ""), "\"hermes\" learns from senders, and transport.tcp has no marks"),
+        (told(leaves, "homa = {}", ""), "and transport.homa does not tell balancers about round trips"),
+        (told(leaves, dctcp, "rtt_low = \"200us\""), "hermes.rtt_low: is above rtt_high"),
+    ] {
+        assert!(found.contains("routing.balancer") && found.contains(expected), "{found}");
+    }
 }
 
 /// Long DCTCP flows of four hosts over four spines, and a background of datagrams that fills spine 0 to nine tenths: the last

@@ -31,8 +31,16 @@ fn paths(fabric: &flowyard_sim::topology::Fabric, packets: usize) -> Vec<Vec<u32
     open(&mut model, ConnId(3), 12345, &routes);
     let port = routes.next_hops(from, to)[0];
     let way = |_| {
-        let trip =
-            Trip { conn: ConnId(3), forward: true, port, to, size: 1500, routes: &routes, ends: &ends };
+        let trip = Trip {
+            conn: ConnId(3),
+            forward: true,
+            port,
+            to,
+            size: 1500,
+            now: Time::ZERO,
+            routes: &routes,
+            ends: &ends,
+        };
         let label = model.next_path(trip).expect("the source chooses").label;
         let (mut at, mut links) = (ends[port.index()], vec![port.0]);
         while at != to {
@@ -81,8 +89,16 @@ fn headers_come_back_by_the_way_they_went() {
         open(&mut model, ConnId(0), 1, &routes);
         let port = routes.next_hops(from, to)[0];
         for _ in 0..20 {
-            let trip =
-                Trip { conn: ConnId(0), forward: true, port, to, size: 1500, routes: &routes, ends: &ends };
+            let trip = Trip {
+                conn: ConnId(0),
+                forward: true,
+                port,
+                to,
+                size: 1500,
+                now: Time::ZERO,
+                routes: &routes,
+                ends: &ends,
+            };
             let label = model.next_path(trip).expect("the source chooses").label;
             let mut next = |at: NodeId, to: NodeId, hops: usize| {
                 let next = routes.next_hops(at, to);

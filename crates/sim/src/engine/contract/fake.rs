@@ -8,6 +8,7 @@
 use super::controller::Report;
 use super::endpoint::{Configs, Endpoint};
 use super::host::{Host, Start, Toward};
+use super::path::News;
 use crate::engine::data::conn;
 use crate::engine::data::conn::{Conn, ReceiverEnd, SenderEnd};
 use crate::engine::data::credit::Word;
@@ -48,6 +49,8 @@ pub struct FakeHost {
     /// The transports whose packets ports write into: see [`Host::telemetry`].
     pub stamps: Stamps,
     pub reports: Vec<Report>,
+    /// News of paths, in order.
+    pub news: Vec<News>,
     /// Connections whose receiver has been notified that they were given up.
     pub given_up: Vec<ConnId>,
 }
@@ -76,6 +79,7 @@ impl FakeHost {
             record: Record::default(),
             stamps: Stamps::default(),
             reports: Vec::new(),
+            news: Vec::new(),
             given_up: Vec::new(),
         };
         host.connection(size);
@@ -286,6 +290,10 @@ impl Host for FakeHost {
     }
 
     fn next_path(&mut self, _packet: &mut Packet) {}
+
+    fn tell_path(&mut self, _id: ConnId, news: News) {
+        self.news.push(news);
+    }
 
     fn word(&mut self, _port: LinkId, _class: usize) -> Word {
         Word::default()

@@ -4,6 +4,7 @@
 //! takes its place.
 
 use super::controller::Report;
+use super::path::News;
 use crate::engine::data::conn::{Conn, ReceiverEnd, SenderEnd};
 use crate::engine::data::credit::Word;
 use crate::engine::data::event::Owner;
@@ -158,6 +159,10 @@ pub trait Host {
 
     /// Puts a packet that has just been made on the path that is next, if the balancer leaves that to the source.
     fn next_path(&mut self, packet: &mut Packet);
+
+    /// The connection's sender has news of the path of its data, for a balancer that learns from senders: only where the
+    /// connection's `learns` is set.
+    fn tell_path(&mut self, id: ConnId, news: News);
 
     /// Gives a packet that has just been made an entropy value, by which switches choose its path, if its balancer hashes such
     /// values.

@@ -192,6 +192,8 @@ pub struct Trip<'a> {
     pub to: NodeId,
     /// Bytes of the packet on the wire.
     pub size: u32,
+    /// The present.
+    pub now: Time,
     /// All shortest paths as they are now.
     pub routes: &'a Routes,
     /// Where each link ends.
@@ -208,6 +210,18 @@ pub struct Path {
     /// Of a whole path [`flag::ROUTED`](crate::engine::data::packet::flag::ROUTED), and
     /// [`flag::BACKWARDS`](crate::engine::data::packet::flag::BACKWARDS) if its packets go it backwards; else 0.
     pub flags: u8,
+}
+
+/// News of the path of a connection's data that its sender has: see [`Choose::learn`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// An acknowledgement, perhaps a duplicate one, of a packet that was sent then; whether it says that a port has marked
+    /// the data.
+    Acked { sent: Time, marked: bool },
+    /// Data is sent again.
+    SentAgain,
+    /// A retransmission timer has expired.
+    Timeout,
 }
 
 /// A connection that opens, or one of its subflows.
@@ -328,6 +342,17 @@ pub trait Choose {
     /// Whether sources choose a path for each packet: only then [`Choose::next_path`] is asked.
     fn at_source(&self) -> bool {
         false
+    }
+
+    /// Whether senders are to tell it about the paths of their data: only then [`Choose::learn`] is called.
+    fn learns(&self) -> bool {
+        false
+    }
+
+    /// At the host of a connection's sender, which has news of the path of its data.
+    fn learn(&mut self, conn: ConnId, news: News, now: Time) {
+        let _ = (conn, news, now);
+        unreachable!("this balancer does not learn from senders");
     }
 
     /// Whether switches hash the entropy value that a packet's source gives it: see

@@ -29,6 +29,8 @@ pub struct Conn {
     /// Whether switches hash the entropy value of each of its packets: see
     /// [`Host::set_entropy`](crate::engine::contract::host::Host::set_entropy).
     pub(crate) by_entropy: bool,
+    /// Whether its balancer learns from its sender: see [`Host::tell_path`](crate::engine::contract::host::Host::tell_path).
+    pub(crate) learns: bool,
     /// Whether its flow need not end before the run does.
     pub background: bool,
     /// Priority, for transports that have priorities; the lowest number goes first.
@@ -184,6 +186,7 @@ impl Conn {
             balancer: 0,
             paths_at_source: false,
             by_entropy: false,
+            learns: false,
             background: false,
             priority: 0,
             class: 0,

@@ -15,6 +15,7 @@ impl<M: Members> Network<'_, M> {
         let id = self.free_conns.pop().unwrap_or_else(|| self.remote.new_slot());
         conn.paths_at_source = self.balancers[conn.balancer as usize].at_source();
         conn.by_entropy = self.balancers[conn.balancer as usize].by_entropy();
+        conn.learns = self.balancers[conn.balancer as usize].learns();
         if conn.via == ConnId::NONE {
             conn.via = id;
             (conn.sender.port, conn.receiver.port) = self.open_paths(id, &conn);

@@ -4,7 +4,7 @@ use super::Network;
 use crate::engine::contract::controller::Report;
 use crate::engine::contract::host::{Host, Toward};
 use crate::engine::contract::members::Members;
-use crate::engine::contract::path::{Choose, Path, Trip};
+use crate::engine::contract::path::{Choose, News, Path, Trip};
 use crate::engine::data::conn::{Conn, ReceiverEnd, SenderEnd};
 use crate::engine::data::credit::Word;
 use crate::engine::data::event::Owner;
@@ -173,6 +173,13 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         }
     }
 
+    #[inline(never)]
+    fn tell_path(&mut self, id: ConnId, news: News) {
+        let Network { conns, balancers, now, .. } = &mut *self.net;
+        let conn = &conns[id.index()];
+        balancers[conn.balancer as usize].learn(conn.via, news, *now);
+    }
+
     fn report(&mut self, report: Report) {
         let Network { control_plane, mailbox, calendar, now, .. } = &mut *self.net;
         if let Some(control_plane) = control_plane {
@@ -314,11 +321,11 @@ impl<M: Members> Cx<'_, '_, M> {
     /// The path of the next packet of one end of a connection, if its source chooses one for each.
     #[inline(never)]
     fn choose_path(&mut self, id: ConnId, toward: Toward, size: u32) -> Option<Path> {
-        let Network { conns, balancers, routes, ends, .. } = &mut *self.net;
+        let Network { conns, balancers, routes, ends, now, .. } = &mut *self.net;
         let conn = &conns[id.index()];
         let forward = toward == Toward::Receiver;
         let (port, to) = if forward { (conn.sender.port, conn.dst) } else { (conn.receiver.port, conn.src) };
-        let trip = Trip { conn: conn.via, forward, port, to, size, routes, ends };
+        let trip = Trip { conn: conn.via, forward, port, to, size, now: *now, routes, ends };
         balancers[conn.balancer as usize].next_path(trip)
     }
 

@@ -257,6 +257,7 @@ impl Settings for Tcp {
             class_field: tags.then_some("tagging"),
             connection_bytes: if self.sack() { SACK_BYTES } else { 0 },
             keeps: true,
+            tells_paths: true,
             timeout_max: self.rto_max,
             initial_burst: Some(u64::from(self.initial_window())),
             in_flight_max: Some(self.receive_window.0.div_ceil(self.mss.0)),

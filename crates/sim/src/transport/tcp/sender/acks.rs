@@ -42,8 +42,8 @@ impl Sender {
                 }
                 let before = self.una_seq;
                 self.on_ack(id, packet, config, source, cx);
-                if self.path.is_some() {
-                    self.steer_by(before, packet, config, cx.now());
+                if self.steers {
+                    self.steer_by(id, before, packet, config, cx);
                 }
             }
             _ => return,

@@ -28,6 +28,7 @@ use super::slow_start::Watch;
 use super::{Duplicates, Halves, Repair, Tcp, kind};
 use crate::engine::contract::host::{Host, Timer, Toward};
 use crate::engine::contract::packet::{Header, Packet, flag};
+use crate::engine::contract::path::News;
 use crate::ids::ConnId;
 use crate::transport::repath::Repathing;
 use crate::transport::rtt::Rtt;
@@ -108,6 +109,10 @@ pub struct Sender {
     selective: Option<Box<Selective>>,
     /// The label of its packets, if it changes.
     path: Option<Box<Repathing>>,
+    /// Whether something is to know of its acknowledgements: that label, or its balancer.
+    steers: bool,
+    /// Whether its balancer is.
+    tells: bool,
 }
 
 /// A range of the data in flight.
@@ -184,6 +189,8 @@ impl Sender {
             forward: None,
             selective: None,
             path: None,
+            steers: false,
+            tells: false,
         }
     }
 
@@ -389,6 +396,9 @@ impl Sender {
         if again {
             self.timed = None;
             cx.sender(message.flow).retransmissions += 1;
+            if self.tells {
+                cx.tell_path(id, News::SentAgain);
+            }
         } else if self.timed.is_none() {
             self.timed = Some((number, cx.now()));
         }

@@ -3,6 +3,7 @@
 use super::Sender;
 use crate::engine::contract::host::Host;
 use crate::engine::contract::packet::Packet;
+use crate::engine::contract::path::News;
 use crate::ids::ConnId;
 use crate::random::Purpose;
 use crate::transport::repath::{Acked, Repathing};
@@ -18,6 +19,8 @@ impl Sender {
             Box::new(Repathing::new(cx.conn(id).label, stream))
         };
         self.path = config.repath.is_some().then(start);
+        self.tells = cx.conn(id).learns;
+        self.steers = self.path.is_some() || self.tells;
         if config.congestion().models_path() {
             self.control.seed(cx.flow_stream(Purpose::Control, key));
             self.control.start(&self.window, None, cx.now());
@@ -26,20 +29,34 @@ impl Sender {
 
     /// An acknowledgement has been handled, before which all bytes up to that number were acknowledged.
     #[cold]
-    pub(super) fn steer_by(&mut self, before: u64, packet: &Packet, config: &Tcp, now: Time) {
+    pub(super) fn steer_by(
+        &mut self,
+        id: ConnId,
+        before: u64,
+        packet: &Packet,
+        config: &Tcp,
+        cx: &mut impl Host,
+    ) {
         let bytes = self.una_seq - before;
+        let marked = packet.header.kind & kind::ECE != 0;
+        if self.tells {
+            cx.tell_path(id, News::Acked { sent: Time(packet.header.seq), marked });
+        }
         if let (Some(path), Some(repath)) = (&mut self.path, &config.repath)
             && bytes > 0
         {
-            let marked = packet.header.kind & kind::ECE != 0;
-            path.on_ack(repath, Acked { bytes, marked, una: self.una_seq, next: self.next_seq, now });
+            let (una, next, now) = (self.una_seq, self.next_seq, cx.now());
+            path.on_ack(repath, Acked { bytes, marked, una, next, now });
         }
     }
 
     /// The retransmission timer has expired.
-    pub(super) fn steer_away(&mut self, config: &Tcp, now: Time) {
+    pub(super) fn steer_away(&mut self, id: ConnId, config: &Tcp, cx: &mut impl Host) {
+        if self.tells {
+            cx.tell_path(id, News::Timeout);
+        }
         if let (Some(path), Some(repath)) = (&mut self.path, &config.repath) {
-            path.on_timeout(repath, now);
+            path.on_timeout(repath, cx.now());
         }
     }
 }

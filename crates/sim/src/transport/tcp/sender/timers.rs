@@ -64,7 +64,7 @@ impl Sender {
         counts.timeouts += 1;
         counts.timeouts_whole_window += u32::from(self.has_lost_whole_window());
         self.backoff += 1;
-        self.steer_away(config, cx.now());
+        self.steer_away(id, config, cx);
         if !self.established {
             self.send_syn(id, config, source, cx);
             return false;
