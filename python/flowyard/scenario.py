@@ -143,6 +143,7 @@ __all__ = [
     "Halves",
     "Hedera",
     "HederaPaths",
+    "Hermes",
     "Histograms",
     "Homa",
     "HomaW1",
@@ -1163,6 +1164,92 @@ class ConWeave(Model):
     reply_bytes: str = "64B"
     """Bytes on the wire of a packet from leaf to leaf. A size, such as "64KiB", at least 1B, at most
     1500B.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hermes(Model):
+    """Hermes: a new flow takes a good path, and leaves a congested one only if it has sent much, is slow,
+    and another path is notably better. For leaves and spines.
+    """
+
+    _tag = "hermes"
+
+    ecn_threshold: float = 0.3
+    """A path with this share of marked packets or more is not good, and congested if its round trip is
+    long, too. At most 1.0.
+    """
+
+    rtt_low: str = "60us"
+    """Round trip below which a path with few marks is good, T_low: a little more than that of an empty
+    network. A time, such as "10us", at least 0s, at most 1s.
+    """
+
+    rtt_high: str = "180us"
+    """Round trip above which a path with many marks is congested, T_high. A time, such as "10us", at least
+    0s, at most 1s.
+    """
+
+    rtt_better: str = "100us"
+    """The round trip of a path that is notably better is shorter by more than this. A time, such as
+    "10us", at least 0s, at most 1s.
+    """
+
+    ecn_better: float = 0.05
+    """The share of marked packets on it is less by more than this. At most 1.0."""
+
+    weight: float = 0.125
+    """Weight of an acknowledgement in the means of a path's round trip and marks. At least 0.001, at most
+    1.0.
+    """
+
+    ageing: str = "500us"
+    """Time without an acknowledgement after which nothing is known of a path. A time, such as "10us", at
+    least 1ns, at most 10s.
+    """
+
+    sent_least: str = "600KB"
+    """A flow may leave a congested path after it has sent more than this, S. A size, such as "64KiB", at
+    least 0B.
+    """
+
+    rate_most: float = 0.3
+    """It may do so if it sends at less than this share of its host's link, R. At most 1.0."""
+
+    retry: str = "100us"
+    """Time between two attempts of a flow to leave its path. A time, such as "10us", at least 0s, at most
+    1s.
+    """
+
+    move_share: float = 0.5
+    """Probability with which an attempt is made, so that flows do not move together. At most 1.0."""
+
+    timeouts: int = 3
+    """Timeouts of flows between two hosts after which a path without any acknowledgement between them has
+    failed. At least 1, at most 1000.
+    """
+
+    loss_threshold: float = 0.01
+    """A path has failed if more than this share of its packets is sent again while it is not congested. At
+    least 0.0001, at most 1.0.
+    """
+
+    loss_interval: str = "10ms"
+    """The least interval over which that share is taken. It is longer until one packet is not above the
+    share. A time, such as "10us", at least 1ns, at most 10s.
+    """
+
+    dre_interval: str = "16us"
+    """Time from one reduction of the estimates of rates to the next, as in CONGA. A time, such as "10us",
+    at least 1ns, at most 1s.
+    """
+
+    dre_weight: float = 0.1
+    """Share by which each reduces them. At least 0.001, at most 0.999."""
+
+    answer_gap: str = "500us"
+    """A pause longer than this gives a flow's acknowledgements another path. A time, such as "10us", at
+    least 1ns, at most 10s.
     """
 
 
@@ -5601,7 +5688,9 @@ class Entry(Model):
 
     background: bool = False
     """Whether the run ends without waiting for these flows: they never count as unfinished, and the run
-    ends just after the last other flow, by the smallest delay between two hosts.
+    ends just after the last other flow, by the smallest delay between two hosts. Poisson or periodic
+    arrivals in the background with neither a number of flows nor an end go on until `run.until`, or
+    until the last flow of a measuring window has ended.
     """
 
     priority: int = 0
@@ -6348,6 +6437,7 @@ Balancer = (
     | Adaptive
     | Conga
     | ConWeave
+    | Hermes
     | Granted
     | PythonBalancer
     | Nix
@@ -6372,6 +6462,7 @@ Balancer = (
         "adaptive",
         "conga",
         "conweave",
+        "hermes",
         "granted",
         "nix",
         "dual",

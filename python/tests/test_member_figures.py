@@ -78,7 +78,9 @@ def test_each_queue_has_a_page_with_a_figure(name):
 @pytest.mark.parametrize("name", sorted(members("Balancer") - {"python", "granted"}))
 def test_each_balancer_is_described_and_compared(name):
     assert f"| `{name}` |" in (DOCS / "routing.md").read_text(encoding="utf-8")
-    assert (name in FIGURES["balancers"].variants) == (name not in {"explicit", "conga", "conweave", "hermes"})
+    assert (name in FIGURES["balancers"].variants) == (
+        name not in {"explicit", "conga", "conweave", "hermes"}
+    )
 
 
 @pytest.mark.parametrize("name", sorted(members("Controller")))
