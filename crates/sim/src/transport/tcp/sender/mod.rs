@@ -111,8 +111,6 @@ pub struct Sender {
     path: Option<Box<Repathing>>,
     /// Whether something is to know of its acknowledgements: that label, or its balancer.
     steers: bool,
-    /// Whether its balancer is.
-    tells: bool,
 }
 
 /// A range of the data in flight.
@@ -190,7 +188,6 @@ impl Sender {
             selective: None,
             path: None,
             steers: false,
-            tells: false,
         }
     }
 
@@ -396,7 +393,7 @@ impl Sender {
         if again {
             self.timed = None;
             cx.sender(message.flow).retransmissions += 1;
-            if self.tells {
+            if self.steers && cx.conn(id).learns {
                 cx.tell_path(id, News::SentAgain);
             }
         } else if self.timed.is_none() {

@@ -19,8 +19,7 @@ impl Sender {
             Box::new(Repathing::new(cx.conn(id).label, stream))
         };
         self.path = config.repath.is_some().then(start);
-        self.tells = cx.conn(id).learns;
-        self.steers = self.path.is_some() || self.tells;
+        self.steers = self.path.is_some() || cx.conn(id).learns;
         if config.congestion().models_path() {
             self.control.seed(cx.flow_stream(Purpose::Control, key));
             self.control.start(&self.window, None, cx.now());
@@ -39,7 +38,7 @@ impl Sender {
     ) {
         let bytes = self.una_seq - before;
         let marked = packet.header.kind & kind::ECE != 0;
-        if self.tells {
+        if cx.conn(id).learns {
             cx.tell_path(id, News::Acked { sent: Time(packet.header.seq), marked });
         }
         if let (Some(path), Some(repath)) = (&mut self.path, &config.repath)
@@ -52,7 +51,7 @@ impl Sender {
 
     /// The retransmission timer has expired.
     pub(super) fn steer_away(&mut self, id: ConnId, config: &Tcp, cx: &mut impl Host) {
-        if self.tells {
+        if self.steers && cx.conn(id).learns {
             cx.tell_path(id, News::Timeout);
         }
         if let (Some(path), Some(repath)) = (&mut self.path, &config.repath) {
