@@ -82,7 +82,8 @@ def _own_names(words: Sequence[str]) -> str:
         return f"its columns make no table; {columns.allowed()}"
     return (
         f"names of columns that are not known: {', '.join(map(shown, strange))}; name all {len(words)}, in order, "
-        f"and write a known one for each {columns.PLACEHOLDER}: {columns.own_example(words, strange)}; {columns.allowed()}"
+        f"and write a known one for each {columns.PLACEHOLDER}: "
+        f"{columns.own_example(words, strange)}; {columns.allowed()}"
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from flowyard.display import Displayed
 from flowyard.errors import UserError
 from flowyard.results import Result, open_run
+from flowyard.text import counted
 from flowyard.why import again
 from flowyard.why.faults import with_faults
 from flowyard.why.losses import Loss, LostTo, losses, times_out, transport_of
@@ -248,7 +249,7 @@ def capture(run: Result, flow: int) -> bytes:
     flows = run.flows.to_polars()
     found = flows.filter(flows["id"] == flow)
     if found.is_empty():
-        raise UserError(f"flow {flow}: the run has {flows.height:,} flows, numbered from 0")
+        raise UserError(f"flow {flow}: the run has {counted(flows.height, 'flow')}, numbered from 0")
     made = again.of_flows(run, [flow])
     links = made.links.to_polars()
     named = [(f"{a} -> {b}", rate) for a, b, rate in links.select("from", "to", "rate_bps").iter_rows()]
@@ -277,7 +278,7 @@ def row_of(run: Result, flow: int) -> dict[str, Any]:
     flows = run.flows.to_polars()
     found = flows.filter(flows["id"] == flow)
     if found.is_empty():
-        raise UserError(f"flow {flow}: the run has {flows.height:,} flows, numbered from 0")
+        raise UserError(f"flow {flow}: the run has {counted(flows.height, 'flow')}, numbered from 0")
     row = found.row(0, named=True)
     if row["fct_ps"] is None:
         background = any(

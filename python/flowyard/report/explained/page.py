@@ -8,7 +8,7 @@ from flowyard.report import charts, frame
 from flowyard.report.charts.flow import flow_chart
 from flowyard.report.charts.ladder import PACKETS, ladder_chart
 from flowyard.report.charts.port import port_chart
-from flowyard.text import percent, size
+from flowyard.text import counted, percent, size
 from flowyard.why import Answer, Port
 from flowyard.why.faults import by_link
 from flowyard.why.path import MEANINGS
@@ -96,8 +96,8 @@ def port_page(port: Port, link: str, name: str, from_ps: int, until_ps: int) -> 
     figures = [Figure("port", "Queue by flow", "with drops, trims, marks and pauses", spec)]
     story = (
         f"The port that feeds {link}, from {from_ps / US:,.3f} µs to {until_ps / US:,.3f} µs of the run: "
-        f"{len(port.sent):,} packets sent, {_number(port, 'dropped')} dropped, {_number(port, 'trimmed')} trimmed, "
-        f"{_number(port, 'marked')} marked, {len(port.pauses):,} pauses."
+        f"{counted(len(port.sent), 'packet')} sent, {_number(port, 'dropped')} dropped, "
+        f"{_number(port, 'trimmed')} trimmed, {_number(port, 'marked')} marked, {counted(len(port.pauses), 'pause')}."
     )
     return _render(f"Port {link} of {name}", story, figures, [_of_port(port)])
 
