@@ -77,7 +77,7 @@ def hint(source: Source) -> str:
 
 
 def _own_names(words: Sequence[str]) -> str:
-    """What a line of names lacks, for a message: which names are not known, and the option that replaces these."""
+    """The advice on a line of names, for a message: which names are not known, and the option that replaces these."""
     if not (strange := columns.unknown(words)):
         return f"its columns make no table; {columns.allowed()}"
     return (
