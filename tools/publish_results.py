@@ -138,9 +138,9 @@ def sentence() -> str:
     """The line over all papers."""
     one = total()
     return (
-        f"**{one.claims} claims: {one.passed} pass, {one.arithmetic} more are true by construction; {one.predicted} "
-        f"fail because the paper contradicts itself, {one.not_reproducible} because, as a calculation shows, its "
-        f"number cannot be reproduced, {one.open} fail for other reasons; {one.not_reached} have no verdict "
+        f"**{one.claims} claims: {one.passed} pass, and {one.arithmetic} more hold by construction. {one.predicted} "
+        f"fail because the paper contradicts itself; {one.not_reproducible} fail because a calculation shows that the "
+        f"paper's number cannot be reproduced; {one.open} fail for other reasons. {one.not_reached} have no verdict "
         f"yet.{_expectations(one)}**"
     )
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flowyard import memory
 from flowyard.results import Checked, Result
 from flowyard.terminal.interrupt import Deferred
-from flowyard.text import digits, duration, durations, room, span
+from flowyard.text import counted, digits, duration, durations, room, span
 
 # Seconds after which a trial is given up, at the next news of it.
 TRIAL_S = 0.3
@@ -123,7 +123,7 @@ def as_json(needs: dict[str, int], found: Speed | None) -> dict[str, Any]:
 
 def measuring(window: dict[str, Any], end_ps: int) -> str:
     """The flows and the span of time that results will be of; `end_ps` is the end of the run, as far as it is known."""
-    flows = f"{window['flows']:,} flows"
+    flows = counted(window["flows"], "flow")
     if window["rule"] == "all":
         why = f", because {window['why_all']}" if window["why_all"] else ""
         return f"the whole run, {flows}{why}"

@@ -68,9 +68,9 @@ def count(number: int | None) -> str:
     return NONE if number is None else f"{number:,}"
 
 
-def counted(number: int, noun: str) -> str:
-    """A number of things: "1 run", "2,000 runs"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """A number of things: "1 run", "2,000 runs"; a plural that is more than the noun with an s is given."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def mean_count(value: float | None) -> str:

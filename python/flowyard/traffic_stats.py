@@ -52,7 +52,7 @@ def entries(checked: Checked, resolved: Mapping[str, Any]) -> list[dict[str, Any
 
 def said(row: Mapping[str, Any]) -> str:
     """An entry in a line."""
-    flows = f"{row['name']}: {text.count(row['flows'])} flows"
+    flows = f"{row['name']}: {text.counted(row['flows'], 'flow')}"
     least, mean, largest = (row[f"{which}_size_bytes"] for which in ("least", "mean", "largest"))
     if mean is not None:
         flows += f" of {text.size(least)}"

@@ -85,8 +85,8 @@ def test_what_the_command_says_and_writes(run, tmp_path, capsys):
     assert cli.main(words) == 0
     out = capsys.readouterr().out
     assert "flow by flow: p1 2.000, p50 2.000, p99 2.000" in out
-    assert "1 flows complete in the run alone: left out" in out
-    assert "1 flows of HPCC that the run does not have, or has not completed: left out" in out
+    assert "1 flow complete in the run alone: left out" in out
+    assert "1 flow of HPCC that the run does not have, or has not completed: left out" in out
     html = page.read_text()
     assert 'id="chart-flows"' in html
     assert html.count('<tr><th scope="row" data-value') == 39

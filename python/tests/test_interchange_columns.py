@@ -67,13 +67,33 @@ def test_columns_that_could_be_several_are_refused(read, text, said):
 def test_unknown_names_of_columns_lead_to_the_option_that_names_them(read, chosen):
     text = "client,server,payload,t\n0,1,3000,0\n1,2,3000,5\n"
     with pytest.raises(
-        UserError, match="name all 4, in their order, as --columns src,dst,size,start_us"
+        UserError, match='not known: "client", "server", "payload"; name all 4, in order'
     ) as told:
         read({"flows.csv": text}, topology="single-switch", formats=chosen)
     assert "--format" not in str(told.value)
+    assert "known one for each NAME: --columns NAME,NAME,NAME,t;" in str(told.value)
     # The advice leads on.
     imported = read({"flows.csv": text}, topology="single-switch", columns="src,dst,size,start_us")
     assert flows(imported) == [(0, 1, 3000, 0), (1, 2, 3000, 5 * 10**6)]
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ("when,source_rack,to,amount", "--columns NAME,NAME,to,NAME;"),
+        ("when,from rack,to", "--columns NAME,NAME,to;"),
+        ("src,dst,size_foo,start_us", "a known one for each NAME: --columns src,dst,NAME,start_us"),
+        (
+            "flow,src,dst,size_foo,start_us",
+            "a known one for each NAME: --columns ignored,src,dst,NAME,start_us",
+        ),
+    ],
+)
+def test_the_example_has_the_columns_of_the_file_in_their_order(read, head, said):
+    row = ",".join(str(place) for place in range(head.count(",") + 1))
+    with pytest.raises(UserError) as told:
+        read({"flows.csv": f"{head}\n{row}\n"}, topology="single-switch")
+    assert said in f"{told.value};"
 
 
 @pytest.mark.parametrize(

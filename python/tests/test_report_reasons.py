@@ -156,7 +156,7 @@ WHY_NO_FCT = {
     "window": ({"window": (10**9, 2 * 10**9)}, "starts in the measuring window"),
     "waiting": (
         {"flows": OPEN | {"start_ps": [None], "delivered_bytes": [0]}, "status": "stalled"},
-        "None of the 1 flows started",
+        "The only flow did not start",
     ),
     "memory": (
         {"finished": 0.0, "status": "limit", "summary": {"limit": "memory"}},

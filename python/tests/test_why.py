@@ -294,7 +294,7 @@ def test_the_command_prints_the_slowest_flow(inside, tmp_path):
 
 def test_refusals():
     run = fy.run(incast(1))
-    with pytest.raises(UserError, match="flow 7: the run has 1 flows, numbered from 0"):
+    with pytest.raises(UserError, match="flow 7: the run has 1 flow, numbered from 0"):
         why(run, 7)
     run.summary["digest"] = "0"
     with pytest.raises(UserError, match="comes out otherwise today"):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flowyard.commands import options
+from flowyard.text import counted
 
 NAME = "check"
 HELP = "list all errors of a scenario or a sweep, and estimate its cost"
@@ -151,7 +152,8 @@ def _stuck(traffic: list[dict[str, Any]]) -> list[dict[str, str]]:
         stuck, fired = triggers.stuck(len(found["starts"]))
         if stuck:
             path = f"traffic.{name}.arrivals.triggers.starts.{stuck[0]}"
-            message = f"{triggers.why_stuck(stuck[0], fired)}; {len(stuck)} flows never start"
+            never = "never starts" if len(stuck) == 1 else "never start"
+            message = f"{triggers.why_stuck(stuck[0], fired)}; {counted(len(stuck), 'flow')} {never}"
             advice.append(
                 {"path": path, "message": message, "write": "a start, or further fires of the trigger"}
             )
@@ -173,7 +175,7 @@ def _settings(name: str, resolved: Any, own: Any, arguments: argparse.Namespace)
         _part(name, inline(resolved))
         return
     shown, left = written.without_defaults(resolved, own)
-    defaults = f"{left} {'default' if left == 1 else 'defaults'}"
+    defaults = counted(left, "default")
     _part(name, inline(shown) + (f" and {defaults}" if left else ""))
 
 

@@ -5,6 +5,7 @@ do. What has another name is not read, and said to be so.
 """
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -71,6 +72,8 @@ IGNORED = (
     "id", "pg", "priority", "prio", "port", "sport", "dport", "protocol", "tag", "type", "end", "stop", "error",
     "label", "ignored",
 )  # fmt: skip
+# What stands in an example of --columns for a column whose name is not known.
+PLACEHOLDER = "NAME"
 # What a table of its kind must have.
 NEEDED = {FLOWS: (("src",), ("dst",), ("size", "packets")), CABLES: (("a",), ("b",))}
 
@@ -149,8 +152,33 @@ def require_units(source: Source, words: Sequence[str], line: int) -> None:
             raise source.wrong(
                 line,
                 f"has no column of {what}, but {' and '.join(map(shown, unread))}; units of {what} are "
-                f"{', '.join(units)}, as in {such_as}; name the columns with --columns, in their order",
+                f"{', '.join(units)}, as in {such_as}; name the columns in order, a known one for each {PLACEHOLDER}: "
+                f"{own_example(words, unread)}",
             )
+
+
+def heads(words: Sequence[str]) -> bool:
+    """Whether a row is one of names: none of its cells begins as a number does."""
+    return not any(not word or word[:1] in "+-." or _is_number(word) for word in words)
+
+
+def unknown(words: Sequence[str]) -> list[str]:
+    """The names that mean nothing, neither in a table of flows nor in one of cables."""
+    columns = zip(words, named(words, FLOWS), named(words, CABLES), strict=True)
+    return [word for word, flow, cable in columns if not flow.role and not cable.role]
+
+
+def own_example(words: Sequence[str], unread: Sequence[str]) -> str:
+    """The option that names the columns of a file in their order, for messages.
+
+    Args:
+        words: The file's own names, which stay where they are known.
+        unread: Those that the user has to replace; a placeholder is in their place, and "ignored" for others that are
+            not known.
+    """
+    strange = unknown(words)
+    names = [PLACEHOLDER if word in unread else "ignored" if word in strange else word for word in words]
+    return f"--columns {shlex.quote(','.join(names))}"
 
 
 def example(count: int) -> str:

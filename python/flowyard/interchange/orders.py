@@ -5,7 +5,7 @@ if all rows can be read by it: nodes are hosts of the network, sizes at least a 
 groups are 0 to 7, ends come after starts.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from flowyard.errors import UserError
@@ -68,10 +68,23 @@ def hint(source: Source) -> str:
         and _fits(order, rows, None, True)
     ]
     if not found:
+        if columns.heads(rows[0]) and not all(map(columns.heads, rows[1:])):
+            return _own_names(rows[0])
         option = columns.example(width)
         return f"columns without known names are not guessed: name all {width}, in their order, as {option}"
     some = " or ".join(found)
     return f"columns without names are not guessed: name them, such as --columns {some}, with units as in start_us"
+
+
+def _own_names(words: Sequence[str]) -> str:
+    """The advice on a line of names, for a message: which names are not known, and the option that replaces these."""
+    if not (strange := columns.unknown(words)):
+        return f"its columns make no table; {columns.allowed()}"
+    return (
+        f"names of columns that are not known: {', '.join(map(shown, strange))}; name all {len(words)}, in order, "
+        f"and write a known one for each {columns.PLACEHOLDER}: "
+        f"{columns.own_example(words, strange)}; {columns.allowed()}"
+    )
 
 
 def of_format(name: str) -> str:

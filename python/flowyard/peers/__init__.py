@@ -19,6 +19,7 @@ from flowyard.interchange import hpcc_fct, htsim_log
 from flowyard.interchange.text import Source
 from flowyard.peers.matching import Flow, Matched, match
 from flowyard.table import read_frame
+from flowyard.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +87,7 @@ class Comparison:
             (self.matched.ambiguous, f"of {self.peer} that could be one of several"),
         ):
             if count:
-                notes.append(f"{count:,} flows {what}: left out")
+                notes.append(f"{counted(count, 'flow')} {what}: left out")
         return notes
 
 

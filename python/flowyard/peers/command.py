@@ -61,7 +61,9 @@ def _by_size(found: Comparison) -> TextTable:
             slow = [text.ratio(row[f"slowdown_{p}"]) for p in ("p50", "p99")]
             rows.append([name, side.label, f"{row['flows']:,}", *times, *slow])
     header = ("flow size", "by", "flows", "FCT p50", "FCT p99", "slowdown p50", "slowdown p99")
-    return TextTable(f"{found.flows.height:,} flows of {found.run} and {found.file}", header, rows, left=2)
+    return TextTable(
+        f"{text.counted(found.flows.height, 'flow')} of {found.run} and {found.file}", header, rows, left=2
+    )
 
 
 def _most_apart(found: Comparison) -> TextTable:

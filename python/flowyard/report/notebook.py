@@ -5,7 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from flowyard.report.loads import MARK
-from flowyard.text import percent
+from flowyard.text import counted, percent
 
 if TYPE_CHECKING:
     from flowyard.model import Model
@@ -22,7 +22,7 @@ def of_table(table: "Table") -> str:
     """The first rows, with each column's type, as polars shows them."""
     shown: str = table.to_polars().head(ROWS)._repr_html_()
     more = f", the first {ROWS} shown" if len(table) > ROWS else ""
-    return f"{shown}<p>{len(table):,} rows, {len(table.columns)} columns{more}</p>"
+    return f"{shown}<p>{counted(len(table), 'row')}, {counted(len(table.columns), 'column')}{more}</p>"
 
 
 def of_result(result: "Result") -> str:
@@ -35,7 +35,7 @@ def of_result(result: "Result") -> str:
     tables = {
         name: len(table) for name in (*TABLES, *OPTIONAL) if (table := getattr(result, name)) is not None
     }
-    there = ", ".join(f"{name} ({rows:,} rows)" for name, rows in tables.items())
+    there = ", ".join(f"{name} ({counted(rows, 'row')})" for name, rows in tables.items())
     return (
         f"{''.join(_table(*made[:3]) for made in shown)}<p>{escape(legend(result))}</p><p>{escape(there)}</p>"
     )

@@ -26,15 +26,12 @@ def no_fct(run: Run) -> str | None:
         return "The scenario has no flow."
     own = run.flows.filter(~pl.col("tag").is_in(background(run.summary)))
     if own.is_empty():
-        return (
-            f"All {every:,} flows are background traffic (background = true in their [[traffic]]): summaries leave "
-            "them out."
-        )
+        are = "The only flow is" if every == 1 else f"All {every:,} flows are"
+        return f"{are} background traffic (background = true in their [[traffic]]): summaries leave that out."
     if run.measured.is_empty():
         window = " to ".join(text.durations(*run.window_ps))
-        return (
-            f"None of {own.height:,} flows starts in the measuring window, from {window}: change run.measure."
-        )
+        none = "The only flow does not start" if own.height == 1 else f"None of {own.height:,} flows starts"
+        return f"{none} in the measuring window, from {window}: change run.measure."
     return not_completed(run) or given_up(run) or f"{_too_short(run)} {_remedy(run)}".strip()
 
 
@@ -309,6 +306,8 @@ ZERO: Mapping[str, Callable[[Run], str | None]] = {
 def _too_short(run: Run) -> str:
     first, end = run.measured["start_ps"].min(), text.duration(run.end_ps)
     if first is None:
+        if run.measured.height == 1:
+            return "The only flow did not start: it waits for others that did not end."
         return f"None of the {run.measured.height:,} flows started: all wait for others that did not end."
     assert isinstance(first, int)
     if first >= run.end_ps and (earlier := int((run.flows["start_ps"] < run.end_ps).sum())):

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         }
         print(json.dumps(answer, indent=2))
     else:
-        where = f"flowyard show {folder} marks their points"
+        where = f"flowyard show {folder} says which"
         short = carrying.line(sweep.runs, list(sweep.axes), summaries, where)
         for line in [*tally.states(unsteady, where), *short]:
             print(line)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from flowyard.sweeps.advice import Advice
 from flowyard.sweeps.task import Task
+from flowyard.text import counted
 
 # Runs that a line names.
 NAMED = 3
@@ -55,7 +56,7 @@ class Outcomes:
             named: Their labels, where a line has room for them.
         """
         found = [
-            f"{count:,} runs ended with status {status}"
+            f"{counted(count, 'run')} ended with status {status}"
             for status, count in self.statuses.items()
             if status != "complete"
         ]

@@ -14,7 +14,7 @@ from typing import Any
 
 import altair as alt
 
-from flowyard.text import count, rate
+from flowyard.text import count, counted, rate
 from flowyard.topology import Network
 
 WIDTH, HEIGHT = 1200, 620
@@ -351,7 +351,7 @@ def _boxes(network: Network, tiers: list[str], title: str) -> Any:
             "y": height[a],
             "y2": height[b],
             "middle": (height[a] + height[b]) / 2,
-            "text": f"{count(number)} cables of {rate(bps)}",
+            "text": f"{counted(number, 'cable')} of {rate(bps)}",
         }
         for (a, b, bps, _, _), number in network.cable_kinds().items()
     ]
@@ -380,8 +380,8 @@ def _titled(layers: list[Any], network: Network, title: str, hidden: bool) -> An
     cables = Counter[str]()
     for (_, _, there, back, _), number in network.cable_kinds().items():
         cables[rate(there) if there == back else f"{rate(there)} and {rate(back)}"] += number
-    lines = ", ".join(f"{count(number)} cables of {bps}" for bps, number in cables.items())
-    subtitle = f"{network.kind}: {count(network.hosts)} hosts, {count(switches)} switches, {lines}"
+    lines = ", ".join(f"{counted(number, 'cable')} of {bps}" for bps, number in cables.items())
+    subtitle = f"{network.kind}: {counted(network.hosts, 'host')}, {counted(switches, 'switch', 'switches')}, {lines}"
     if hidden:
         subtitle += "; the numbers are hosts below a switch"
     return (

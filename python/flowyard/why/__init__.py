@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from flowyard.display import Displayed
 from flowyard.errors import UserError
 from flowyard.results import Result, open_run
+from flowyard.text import counted
 from flowyard.why import again
-from flowyard.why.losses import Loss, losses, times_out, transport_of
+from flowyard.why.faults import with_faults
+from flowyard.why.losses import Loss, LostTo, losses, times_out, transport_of
 from flowyard.why.packets import Packet, packets
 from flowyard.why.path import Chain, Part, by_flow, timers, totals
 from flowyard.why.pcapng import pcapng
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Loss",
+    "LostTo",
     "Packet",
     "Part",
     "Port",
@@ -107,6 +110,7 @@ def why(run: Result | str | PathLike[str], flow: int, *, whose: bool = False) ->
     again.require_it_can(run)
     row = row_of(run, flow)
     transport = transport_of(run.summary["scenario"], row["tag"])
+    faults = run.summary.get("faults") or ()
     since, until = max(0, row["start_ps"] - BEFORE_PS), row["start_ps"] + row["fct_ps"]
     few = again.rows_between(run, since, until) <= again.ROWS_BESIDE
     if few:
@@ -114,10 +118,11 @@ def why(run: Result | str | PathLike[str], flow: int, *, whose: bool = False) ->
         if not _is_cut(made):
             events = again.rows_of(_events(made))
             own = [event for event in events if event["flow"] == flow]
-            return divided(row, own, made.links.to_polars(), transport=transport, beside=events)
+            links = made.links.to_polars()
+            return divided(row, own, links, transport=transport, faults=faults, beside=events)
     made = again.of_flows(run, [flow])
     links, own = made.links.to_polars(), again.rows_of(_events(made))
-    answer = divided(row, own, links, transport=transport)
+    answer = divided(row, own, links, transport=transport, faults=faults)
     if not whose or not (waits := _waits(answer)):
         return answer
     made = again.of_ports(run, [answer.links[link] for link in waits], since, until)
@@ -125,7 +130,8 @@ def why(run: Result | str | PathLike[str], flow: int, *, whose: bool = False) ->
         raise UserError(
             f"flow {flow}: more than {again.ROWS_MAX:,} events of packets at its ports; ask without --whose"
         )
-    return divided(row, own, links, transport=transport, beside=_events(made).iter_rows(named=True))
+    beside = _events(made).iter_rows(named=True)
+    return divided(row, own, links, transport=transport, faults=faults, beside=beside)
 
 
 def divided(
@@ -134,6 +140,7 @@ def divided(
     links: "pl.DataFrame",
     *,
     transport: str = "",
+    faults: Sequence[dict[str, Any]] = (),
     beside: Iterable[Mapping[str, Any]] = (),
 ) -> Answer:
     """Divides the completion time of a flow by cause.
@@ -143,6 +150,7 @@ def divided(
         events: Its rows of events.parquet, of all kinds and links, from its start to its end.
         links: All rows of links.parquet.
         transport: The name of its transport, which says how a loss is noticed.
+        faults: What run.json says under `faults`, which says by which fault a packet was lost.
         beside: Rows of all flows at the ports on its way, which say for whose packets it waited.
     """
     flow, made = row["id"], packets(events)
@@ -152,11 +160,11 @@ def divided(
     due = timers(events)
     timed = times_out(made, due, transport, row["timeouts"])
     parts = Chain(made, due, rates, row["start_ps"], timed).parts(row["start_ps"] + row["fct_ps"])[::-1]
-    lost = losses(made, due, transport, timed)
+    nodes = list(links.select("from", "to").iter_rows())
+    lost = with_faults(losses(made, due, transport, timed), faults, nodes)
     at = {part.link for part in parts if part.waits} | {hop.link for packet in made for hop in packet.hops}
     at |= {loss.link for loss in lost}
     known = ports((event for event in beside if event["link"] in at), rates) if beside else {}
-    nodes = list(links.select("from", "to").iter_rows())
     return Answer(
         flow=flow,
         ends=_ends(row, made, nodes),
@@ -241,7 +249,7 @@ def capture(run: Result, flow: int) -> bytes:
     flows = run.flows.to_polars()
     found = flows.filter(flows["id"] == flow)
     if found.is_empty():
-        raise UserError(f"flow {flow}: the run has {flows.height:,} flows, numbered from 0")
+        raise UserError(f"flow {flow}: the run has {counted(flows.height, 'flow')}, numbered from 0")
     made = again.of_flows(run, [flow])
     links = made.links.to_polars()
     named = [(f"{a} -> {b}", rate) for a, b, rate in links.select("from", "to", "rate_bps").iter_rows()]
@@ -270,7 +278,7 @@ def row_of(run: Result, flow: int) -> dict[str, Any]:
     flows = run.flows.to_polars()
     found = flows.filter(flows["id"] == flow)
     if found.is_empty():
-        raise UserError(f"flow {flow}: the run has {flows.height:,} flows, numbered from 0")
+        raise UserError(f"flow {flow}: the run has {counted(flows.height, 'flow')}, numbered from 0")
     row = found.row(0, named=True)
     if row["fct_ps"] is None:
         background = any(

@@ -16,6 +16,21 @@ BY_ANSWERS = {**dict.fromkeys(("ndp", "roce", "dcqcn"), NACK), **dict.fromkeys(S
 
 
 @dataclass(frozen=True)
+class LostTo:
+    """A fault that lost packets.
+
+    Attributes:
+        change: "down", or "loss" of each packet with a probability.
+        from_ps: From when.
+        until_ps: Until when; None if it stayed.
+    """
+
+    change: str
+    from_ps: int
+    until_ps: int | None
+
+
+@dataclass(frozen=True)
 class Loss:
     """A packet that was dropped, or whose payload was trimmed.
 
@@ -28,6 +43,7 @@ class Loss:
             repeated data or a request before that was made.
         again: The packet that carried its bytes the next time; of a lost answer the next one, or what the timer
             repeated; None if there was none.
+        fault: With the reason "fault" the fault of the link; None if `faults.packets` named the packet.
     """
 
     packet: Packet
@@ -35,6 +51,7 @@ class Loss:
     reason: str
     noticed: str
     again: Packet | None
+    fault: LostTo | None = None
 
     @property
     def took_ps(self) -> int | None:

@@ -1,9 +1,11 @@
 """Answers of `flowyard why` in the terminal and as JSON."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from flowyard import text
 from flowyard.terminal.console import TextTable, show
+from flowyard.why.faults import by_link
 
 if TYPE_CHECKING:
     from flowyard.why import Answer
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
 PLACES = 5
 # Losses that are listed.
 LOSSES = 12
+# The table of the links that lost or trimmed a flow's packets.
+LOST_AT = "Links that lost or trimmed its packets"
 
 US = 1e6
 
@@ -44,6 +48,7 @@ def as_json(answer: "Answer") -> dict[str, Any]:
                 "seq": loss.packet.seq,
                 "link": loss.link,
                 "reason": loss.reason,
+                "fault": asdict(loss.fault) if loss.fault else None,
                 "noticed": loss.noticed,
                 "took_ps": loss.took_ps,
             }
@@ -53,7 +58,11 @@ def as_json(answer: "Answer") -> dict[str, Any]:
 
 
 def tell(answer: "Answer") -> None:
-    """Prints the parts of a flow's time, the links at which it waited, for whose packets, and its losses."""
+    """Prints the parts of a flow's time, the links at which it waited, for whose packets, and its losses.
+
+    A list of losses begins with the first, and may end before those to a fault: a table before it has them all by
+    link and cause.
+    """
     slowdown = answer.fct_ps / answer.ideal_fct_ps
     # Plain blanks: the terminal then needs no rich.
     name = f"Flow {answer.flow}, {' -> '.join(answer.ends)}, {text.size(answer.size_bytes)}".replace(
@@ -76,7 +85,10 @@ def tell(answer: "Answer") -> None:
         rows = [[f"flow {flow}", f"{time / US:,.3f}"] for flow, time in others]
         name = _listed("Flows for whose packets it waited", PLACES, len(others))
         show(TextTable(name, ("flow", "us"), rows[:PLACES]))
-    if answer.losses:
+    if lost := by_link(answer.losses):
+        rows = [[answer.links[one.link], f"{one.data:,}", f"{one.control:,}", one.cause] for one in lost]
+        name = _listed(LOST_AT, PLACES, len(lost))
+        show(TextTable(name, ("link", "data", "control", "reason"), rows[:PLACES], words_last=True))
         name = _listed("Packets dropped or trimmed", LOSSES, len(answer.losses))
         head = ("link", "reason", "kind", "noticed by", "made at us", "us until repeated")
         show(TextTable(name, head, _losses(answer), left=4))

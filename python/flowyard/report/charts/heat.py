@@ -101,7 +101,7 @@ def _map(run: Run, tops: dict[str, float], room: int) -> Map:
             merged.append(f"{tier}: a cell is {f'{per} {by} switches' if per > 1 else f'a {by} switch'}")
         columns, rows = _shape(parts, len(switches))
         height = min(LARGEST, max(LEAST, STRIP / rows))
-        heads.append({"y": y + HEAD - 6, "tier": f"{tier}: {table.height:,} links"})
+        heads.append({"y": y + HEAD - 6, "tier": f"{tier}: {text.counted(table.height, 'link')}"})
         for part in parts:
             column, row = part.place(columns, rows, len(switches))
             number = len(cells)

@@ -8,10 +8,11 @@ from flowyard.report import charts, frame
 from flowyard.report.charts.flow import flow_chart
 from flowyard.report.charts.ladder import PACKETS, ladder_chart
 from flowyard.report.charts.port import port_chart
-from flowyard.text import percent, size
+from flowyard.text import counted, percent, size
 from flowyard.why import Answer, Port
+from flowyard.why.faults import by_link
 from flowyard.why.path import MEANINGS
-from flowyard.why.show import losing, waits, whose
+from flowyard.why.show import LOST_AT, losing, waits, whose
 
 US = 1e6
 # Ports that the page of a flow shows: those where it waited longest, and at most so many more at which it lost packets.
@@ -95,8 +96,8 @@ def port_page(port: Port, link: str, name: str, from_ps: int, until_ps: int) -> 
     figures = [Figure("port", "Queue by flow", "with drops, trims, marks and pauses", spec)]
     story = (
         f"The port that feeds {link}, from {from_ps / US:,.3f} µs to {until_ps / US:,.3f} µs of the run: "
-        f"{len(port.sent):,} packets sent, {_number(port, 'dropped')} dropped, {_number(port, 'trimmed')} trimmed, "
-        f"{_number(port, 'marked')} marked, {len(port.pauses):,} pauses."
+        f"{counted(len(port.sent), 'packet')} sent, {_number(port, 'dropped')} dropped, "
+        f"{_number(port, 'trimmed')} trimmed, {_number(port, 'marked')} marked, {counted(len(port.pauses), 'pause')}."
     )
     return _render(f"Port {link} of {name}", story, figures, [_of_port(port)])
 
@@ -132,6 +133,10 @@ def _render(title: str, story: str, figures: Sequence[Figure], tables: Iterable[
     )
 
 
+def _count(number: int) -> Cell:
+    return Cell(f"{number:,}", number)
+
+
 def _us(time_ps: int) -> Cell:
     return Cell(f"{time_ps / US:,.3f}", time_ps)
 
@@ -145,6 +150,10 @@ def _tables(answer: Answer) -> list[Grid]:
     others = [
         [f"flow {flow}", _us(time), Cell(percent(time / answer.fct_ps, 1), time)]
         for flow, time in whose(answer)
+    ]
+    lost_at = [
+        [answer.links[one.link], _count(one.data), _count(one.control), Cell(one.cause)]
+        for one in by_link(answer.losses)
     ]
     lost = [
         [
@@ -163,6 +172,7 @@ def _tables(answer: Answer) -> list[Grid]:
         Grid("parts", "Parts of its time", "they add up to it", ("part", "µs", "share"), parts),
         _listed("waits", "Ports where it waited", ("link", "tier", "µs"), ports),
         _listed("whose", "Flows for whose packets it waited", ("flow", "µs", "share"), others),
+        _listed("lost-at", LOST_AT, ("link", "data", "control", "reason"), lost_at),
         _listed("losses", "Packets dropped or trimmed", head, lost),
     ]
 

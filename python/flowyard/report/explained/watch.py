@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flowyard.errors import UserError
 from flowyard.report import frame
 from flowyard.results import Result
-from flowyard.text import duration
+from flowyard.text import counted, duration
 from flowyard.why import again
 from flowyard.why.packets import NAME as PACKET
 from flowyard.why.packets import Packet, packets
@@ -223,8 +223,8 @@ def _render(
 ) -> str:
     start = f"{from_ps / 1e6:,.3f} µs"
     story = (
-        f"From {from_ps / 1e6:,.3f} µs to {until_ps / 1e6:,.3f} µs of the run, {events:,} events. Packets move along "
-        "links while they are on the wire; a bar beside a node is the queue of a port. "
+        f"From {from_ps / 1e6:,.3f} µs to {until_ps / 1e6:,.3f} µs of the run, {counted(events, 'event')}. Packets "
+        "move along links while they are on the wire; a bar beside a node is the queue of a port. "
     )
     if not known:
         story += f"Packets that were made before {start} are not drawn: queues at the start of the span are longer. "

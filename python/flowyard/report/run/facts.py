@@ -286,7 +286,7 @@ def _faults(run: "Run") -> Cell:
 
 def _size(run: "Run") -> Cell:
     hosts = run.links.filter(run.links["tier"].str.starts_with("host-"))["from"].n_unique()
-    return Cell(f"{hosts:,} hosts, {run.links.height:,} links")
+    return Cell(f"{text.counted(hosts, 'host')}, {text.counted(run.links.height, 'link')}")
 
 
 def _entry(i: int, run: "Run") -> Cell:
@@ -311,7 +311,7 @@ def _entry(i: int, run: "Run") -> Cell:
         for part in ("transport", "routing")
         if entry.get(part) and entry[part] != run.scenario[part]
     ]
-    return Cell(f"{drawn['name']}: {text.count(drawn['flows'])} flows", "; ".join(parts))
+    return Cell(f"{drawn['name']}: {text.counted(drawn['flows'], 'flow')}", "; ".join(parts))
 
 
 def _load(i: int, run: "Run") -> Cell:

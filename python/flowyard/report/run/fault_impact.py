@@ -67,9 +67,10 @@ def _lost(run: Run, fault: dict[str, Any]) -> int:
 
 def _impact(run: Run, fault: dict[str, Any], end: int | None, flows: pl.DataFrame, lost: int) -> FaultImpact:
     losers = flows.filter(pl.col("lost") > 0)
+    were = "was" if flows.height == 1 else "were"
     counts = (
-        f"{text.count(flows.height)} flows were active; {text.count(losers.height)} of them lost packets to faults; "
-        f"its links lost {text.count(lost)} packets"
+        f"{text.counted(flows.height, 'flow')} {were} active; {text.count(losers.height)} of them lost packets "
+        f"to faults; its links lost {text.counted(lost, 'packet')}"
     )
     rows = [
         [

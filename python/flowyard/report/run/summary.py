@@ -225,12 +225,13 @@ def _control(result: "Result") -> list[tuple[str, str]]:
     control = result.summary["counters"].get("control")
     if name is None or control is None:
         return []
-    decisions = f"{control['acts']:,} decisions"
+    decisions = text.counted(control["acts"], "decision")
     # Runs of before have no times and no losses.
     if control["acts"] and "wall_s" in control:
         decisions += f" of {_number(control['wall_s'] / control['acts'], 1e-6)} us"
+    messages = f"{text.counted(control['reports'], 'report')}, {text.counted(control['orders'], 'order')}"
     lost = f", {control['lost']:,} lost" if control.get("lost") else ""
-    return [(name, f"{decisions}, {control['reports']:,} reports, {control['orders']:,} orders{lost}")]
+    return [(name, f"{decisions}, {messages}{lost}")]
 
 
 def _reordering(result: "Result") -> list[tuple[str, str]]:
@@ -238,7 +239,7 @@ def _reordering(result: "Result") -> list[tuple[str, str]]:
     counts = result.summary["counters"].get("reordering")
     if counts is None:
         return []
-    held = f"{counts['held']:,} packets held"
+    held = f"{text.counted(counts['held'], 'packet')} held"
     if counts["held"]:
         most = f"{counts['packets_max']:,} of a flow ({counts['bytes_max']:,} B)"
         held += f", at most {most} at a time and for {_number(counts['wait_max_ps'], 1e6)} us"
@@ -254,7 +255,8 @@ def _threads(result: "Result") -> list[tuple[str, str]]:
         return [("threads", f"1: {partition['whole']}")]
     counts = partition["parts"]
     share = text.percent(counts["crossings"] / max(1, result.summary["counters"]["packet_hops"]))
-    windows = f"{counts['parts']} parts, {counts['windows']:,} windows, {share} of packet-hops between parts"
+    spans = text.counted(counts["windows"], "window")
+    windows = f"{counts['parts']} parts, {spans}, {share} of packet-hops between parts"
     return [("threads", f"{counts['threads']}: {windows}")]
 
 
@@ -263,7 +265,7 @@ def _prototypes(result: "Result") -> list[tuple[str, str]]:
     lines = []
     for own in result.summary.get("prototypes", ()):
         source = f"{own['file']}, sha256 {own['sha256'][:12]}" if own["file"] else "no file"
-        cost = f"{own['calls']:,} calls, {own['python_s']:.2f} s, {text.percent(own['share'])} of the run"
+        cost = f"{text.counted(own['calls'], 'call')}, {own['python_s']:.2f} s, {text.percent(own['share'])} of the run"
         lines.append((f"{own['kind']} {own['class']}", f"{source}: {cost}"))
     return lines
 
@@ -283,7 +285,12 @@ def _deadlines(result: "Result") -> list[tuple[str, str]]:
         lines.append(("lateness p50/p99", f"{late} us"))
     if row["met"] < row["flows"]:
         found = inversions(flows)
-        lines.append(("deadline inversions", f"{found.flows:,} flows, {found.pairs:,} pairs"))
+        lines.append(
+            (
+                "deadline inversions",
+                f"{text.counted(found.flows, 'flow')}, {text.counted(found.pairs, 'pair')}",
+            )
+        )
     return lines
 
 

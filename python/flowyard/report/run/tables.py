@@ -245,7 +245,11 @@ def worst(run: Run, count: int = 10) -> list[LinkRow]:
                 Cell(f"{link['from']} → {link['to']}", title=f"link {link['id']}, {link['tier']}"),
                 _number(link["utilisation"], text.percent),
                 _number(link["queue_mean_bytes"], text.size),
-                _number(link["queue_max_bytes"], text.size, title=f"{link['queue_max_packets']:,} packets"),
+                _number(
+                    link["queue_max_bytes"],
+                    text.size,
+                    title=text.counted(link["queue_max_packets"], "packet"),
+                ),
                 *(
                     _counted(link[name])
                     for name in (*(["lost"] if run.faults else []), "drops", "trims", "marks")
@@ -299,7 +303,7 @@ def _deadline_cells(flows: pl.DataFrame) -> list[Cell]:
     ahead = flows["served_ahead"]
     return [
         _number(row["flows"], text.count),
-        _number(row["application_throughput"], text.percent, title=f"{row['met']:,} flows"),
+        _number(row["application_throughput"], text.percent, title=text.counted(row["met"], "flow")),
         *(_counted(row[name]) for name in ("late", "abandoned", "unfinished")),
         *(
             # As in `_summary_rows`: at least one flow above the percentile.
@@ -310,7 +314,12 @@ def _deadline_cells(flows: pl.DataFrame) -> list[Cell]:
             )
             for name in ("p50", "p99")
         ),
-        _number(int((ahead > 0).sum()), text.count, "" if ahead.sum() else "zero", f"{ahead.sum():,} pairs"),
+        _number(
+            int((ahead > 0).sum()),
+            text.count,
+            "" if ahead.sum() else "zero",
+            text.counted(int(ahead.sum()), "pair"),
+        ),
     ]
 
 
@@ -326,7 +335,10 @@ def _summary_rows(found: Sequence[tuple[int, Mapping[str, Any]]]) -> list[Row]:
         cells = [
             _number(row["flows"], text.count),
             _number(
-                row["completed_fraction"], text.percent, "" if whole else "bad", f"{row['completed']:,} flows"
+                row["completed_fraction"],
+                text.percent,
+                "" if whole else "bad",
+                text.counted(row["completed"], "flow"),
             ),
         ]
         for column, unit, statistic, show in columns:

@@ -32,7 +32,7 @@ def facts_of(sweep: Sweep, common: Mapping[str, Any]) -> list[facts.Fact]:
             "Runs", "Done of planned. A point is one combination of the axes' values.",
             facts.Cell(
                 f"{done:,} of {len(sweep.runs):,}",
-                f"{points:,} points with {sweep.replicas:,} {'replica' if sweep.replicas == 1 else 'replicas'} each"
+                f"{points:,} points with {text.counted(sweep.replicas, 'replica')} each"
                 if points > 1
                 else "all of one scenario",
             ),

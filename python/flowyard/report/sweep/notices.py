@@ -10,6 +10,7 @@ from flowyard.run_json import not_whole, unstable_of
 from flowyard.sweeps import carrying
 from flowyard.sweeps.tables import Sweep
 from flowyard.sweeps.task import label_of
+from flowyard.text import counted
 
 # Points that charts draw.
 MOST_POINTS = 5000
@@ -38,7 +39,7 @@ def _violations(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> It
     keys = [key for key, summary in summaries.items() if summary.get("violations")]
     if keys:
         body = (
-            f"The audit found violations of conservation in {_runs(len(keys))}: "
+            f"The audit found violations of conservation in {counted(len(keys), 'run')}: "
             f"{_named(sweep, metrics.filter(pl.col('run').is_in(keys)))}. "
             f"The first: {summaries[keys[0]]['violations'][0]}. Please report this."
         )
@@ -55,7 +56,7 @@ def _advice(summaries: Summaries) -> Iterator[Notice]:
             pieces.setdefault(piece["path"], []).append(piece)
     for path, said in pieces.items():
         first = said[0]
-        body = f"In {_runs(len(said))}, the first: {first['message']}. Write {first['write']}."
+        body = f"In {counted(len(said), 'run')}, the first: {first['message']}. Write {first['write']}."
         yield Notice("note", f"Advice: {path}", body)
 
 
@@ -68,8 +69,8 @@ def _unsteady(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> Iter
     own = metrics.filter(pl.col("run").is_in(keys))
     remedies = [piece["write"] for piece in first.get("advice") or () if loads.is_about_steadiness(piece)]
     body = (
-        f"{len(keys):,} of {_runs(metrics.height)} had not settled: {_named(sweep, own)}. Their numbers depend on when "
-        f"they began and ended; their points are hollow in charts and marked {loads.MARK} in tables. "
+        f"{len(keys):,} of {counted(metrics.height, 'run')} had not settled: {_named(sweep, own)}. Their numbers "
+        f"depend on when they began and ended; their points are hollow in charts and marked {loads.MARK} in tables. "
         f"{'Reason' if len(keys) == 1 else 'Reason of the first'}: "
         f"{'; '.join(map(loads.reason, unstable_of(first)))}. {''.join(f'Write {remedy}.' for remedy in remedies)}"
     )
@@ -122,7 +123,7 @@ def _endings(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> Itera
         if status != "complete":
             ended = metrics.filter(pl.col("status") == status)
             body = (
-                f"{_runs(ended.height)} of {metrics.height:,} ended with this status, not with the last flow: "
+                f"{counted(ended.height, 'run')} of {metrics.height:,} ended with this status, not with the last flow: "
                 f"{_named(sweep, ended)}."
             )
             level = "error" if status == "stalled" else "warning"
@@ -137,10 +138,15 @@ def _endings(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> Itera
         "were: read them with the completed share."
     )
     if unfinished:
-        body = f"In {_runs(unfinished)} of {metrics.height:,} some flows are not complete. {left_out}"
+        body = (
+            f"In {counted(unfinished, 'run')} of {metrics.height:,} some flows are not complete. {left_out}"
+        )
         yield Notice("warning", "Unfinished flows", body)
     if abandoned:
-        body = f"In {_runs(len(abandoned))} of {metrics.height:,} senders gave up {sum(abandoned):,} flows. {left_out}"
+        gave_up = counted(sum(abandoned), "flow")
+        body = (
+            f"In {counted(len(abandoned), 'run')} of {metrics.height:,} senders gave up {gave_up}. {left_out}"
+        )
         yield Notice("warning", "Abandoned flows", body)
 
 
@@ -157,7 +163,7 @@ def _numbers(metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:
     completed = (metrics["flows"] * metrics["completed_fraction"]).drop_nulls()
     few = int((completed < FEW_FLOWS).sum())
     if few:
-        body = f"In {_runs(few)} fewer than {FEW_FLOWS} flows are complete: p99 is then close to the maximum."
+        body = f"In {counted(few, 'run')} fewer than {FEW_FLOWS} flows are complete: p99 is then close to the maximum."
         yield Notice("note", "Few flows", body)
     if means.height > MOST_POINTS:
         body = f"Charts show the first {MOST_POINTS:,} of {means.height:,} points; fy.open(folder).means has all."
@@ -172,7 +178,3 @@ def _named(sweep: Sweep, ended: pl.DataFrame) -> str:
     ]
     more = [f"and {ended.height - MOST_NAMED:,} more"] if ended.height > MOST_NAMED else []
     return "; ".join(names + more)
-
-
-def _runs(count: int) -> str:
-    return f"{count:,} run" if count == 1 else f"{count:,} runs"

@@ -215,7 +215,7 @@ def _story(sweep: Sweep, done: pl.DataFrame) -> str:
     over = f" over {' and '.join(axes)}" if axes else ""
     replicas = f", {sweep.replicas:,} replicas each" if sweep.replicas > 1 and axes else ""
     first = labelled.read([sweep.path(done["run"][0])])
-    return f"{len(sweep.runs):,} runs{over}{replicas}. The first run: {story.of_runs(first)}"
+    return f"{text.counted(len(sweep.runs), 'run')}{over}{replicas}. The first run: {story.of_runs(first)}"
 
 
 def _as_planned(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
