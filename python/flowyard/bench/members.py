@@ -104,6 +104,7 @@ PAIRS = (
     _balancer("detail", 1.6),
     _balancer("adaptive", 1.6),
     _balancer("conga", 1.6, _LEAF_SPINE),
+    _balancer("hermes", 1.6, _LEAF_SPINE),
 )
 
 
