@@ -280,6 +280,20 @@ def test_explain_knows_fields_and_members_of_scenarios(capsys):
         assert all(page.is_file() for page in pages)
 
 
+def test_a_table_lists_its_fields(capsys):
+    assert cli.main(["explain", "arrivals.periodic"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    fields = fy.schema()["$defs"]["Periodic"]["properties"]
+    assert [line.split()[0] for line in lines if line.startswith("    ")] == list(fields)
+    assert (
+        '    every (time, such as "10us", at least 1ps, required): Time from the start of a round to that of the next.'
+        in lines
+    )
+    # The members of a choice stand in its line.
+    assert cli.main(["explain", "tcp.congestion"]) == 0
+    assert not any(line.startswith("    ") for line in capsys.readouterr().out.splitlines())
+
+
 def test_each_field_has_its_meaning():
     schema = fy.schema()
     (cable,) = scenario_fields.named(schema, "faults.events.target.cable")

@@ -13,6 +13,8 @@ NAME = "explain"
 HELP = "print the meaning of the columns of results, or of a field of scenarios"
 # So many fields of a name are printed, and so many names proposed.
 FIELDS_MAX, NEAR_MAX = 12, 6
+# Characters of the line of a field in its table.
+LINE_MAX = 200
 # Words of the field that are no name here, and where to find what they mean.
 ELSEWHERE = {
     "bisection": "flowyard topology prints it: the least capacity, one way, between two halves of the hosts",
@@ -118,8 +120,23 @@ def _show_fields(fields: list[dict[str, str]]) -> None:
         print(f"{field['name']}: {field['kind']}{default}")
         print(textwrap.fill(field["meaning"], 100, initial_indent="  ", subsequent_indent="  "))
         print(f"  {field['page']}")
+        if len(fields) == 1:
+            _show_table(field["name"])
     if len(fields) > FIELDS_MAX:
         print(f"and {len(fields) - FIELDS_MAX} more fields of that name; give more of the path")
+
+
+def _show_table(name: str) -> None:
+    """Prints the fields of a table, a line each, with the first sentence of their meaning."""
+    from flowyard import results
+    from flowyard.commands import scenario_fields
+
+    for field in scenario_fields.below(results.schema(), name):
+        own = field["name"].rpartition(".")[2]
+        default = field["default"] if field["default"] == "required" else f"default {field['default']}"
+        taken = ", ".join([field["kind"]] + [default] * bool(field["default"]))
+        meaning = re.split(r"(?<=\.) ", field["meaning"], maxsplit=1)[0]
+        print("    " + textwrap.shorten(f"{own} ({taken}): {meaning}", LINE_MAX, placeholder=" ..."))
 
 
 def _values_of(column: dict[str, str]) -> set[str]:

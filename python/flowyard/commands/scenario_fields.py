@@ -68,6 +68,19 @@ def near(schema: Schema, name: str) -> list[str]:
     return difflib.get_close_matches(name, [".".join(path) for path, _ in _walk(schema)], n=3, cutoff=0.8)
 
 
+def below(schema: Schema, name: str) -> list[dict[str, str]]:
+    """The fields of the table at a whole path, as `named` has them; none of a choice, whose members it lists itself."""
+    found = next((field for path, field in _walk(schema) if ".".join(path) == name), {})
+    table = _definition(schema, found)
+    fields = table.get("properties", {})
+    required = table.get("required", ())
+    described = [_described(schema, (*name.split("."), field), part) for field, part in fields.items()]
+    return [
+        {**field, "default": "required" if own in required else field["default"]}
+        for own, field in zip(fields, described, strict=True)
+    ]
+
+
 def _ends(path: Sequence[str], steps: Sequence[str]) -> bool:
     return (
         len(path) >= len(steps)
