@@ -502,6 +502,15 @@ class TestCommand:
             table = side_by_side.side_by_side_table(fy.compare("few.json", ["ndp", "tcp"], name, **more))
             assert side_by_side.INTERVAL not in [row[0] for row in table.rows]
 
+    def test_losses_to_faults_have_a_row_where_there_are_faults(self, here):
+        loses = {"at": "0s", "target": {"cable": ["host 0", "switch"]}, "change": {"loss": 0.2}}
+        for name, events in {"none": [], "some": [loses]}.items():
+            done = fy.compare("few.json", ["ndp", "tcp"], name, set={"faults.events": events})
+            rows = {row[0]: row[1:] for row in side_by_side.side_by_side_table(done).rows}
+            assert ("lost to faults" in rows) == bool(events)
+        assert [int(count) for count in rows["lost to faults"]] == done.means["lost"].to_list()
+        assert min(done.means["lost"]) > 0
+
     def test_the_smallest_is_bold_if_its_interval_lies_below_the_others(self, here, capsys, monkeypatch):
         many = {"traffic.few.flows": 400, "traffic.few.arrivals.poisson.load": 0.1}
         done = fy.compare("few.json", ["ndp", "tcp"], "there", set=many)

@@ -15,7 +15,7 @@ from flowyard.terminal.console import TextTable, show
 SHOWN = (
     *(name for name in COMPLETION if "p99_9" not in name),
     *("application_throughput", "offered_load", "realised_load", "carried_load", "goodput_bps"),
-    *("drops", "trims", "marks", *PAUSES, "retransmissions", "timeouts"),
+    *("drops", "trims", "marks", "lost", *PAUSES, "retransmissions", "timeouts"),
 )
 
 
@@ -60,10 +60,13 @@ def replicas_table(sweep: Sweep) -> TextTable:
     means = sweep.means.row(0, named=True)
     rare = (*DEADLINES, *LOADS)
     pauses = any(can_pause(summary) for summary in sweep.summaries().values())
+    faults = any(summary.get("faults") for summary in sweep.summaries().values())
     usual = [
         name
         for name in SHOWN
-        if (name not in rare or means[name] is not None) and (name not in PAUSES or pauses)
+        if (name not in rare or means[name] is not None)
+        and (name not in PAUSES or pauses)
+        and (name != "lost" or faults)
     ]
     rows = [
         [

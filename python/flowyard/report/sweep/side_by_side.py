@@ -38,7 +38,7 @@ COMPLETION = (
 DEADLINES = ("application_throughput",)
 OF_GROUP = ("slowdown_p50", "slowdown_p99")
 INTERVAL = "  95% interval"
-COUNTED = ("drops", "trims", "marks", *PAUSES, "retransmissions", "timeouts")
+COUNTED = ("drops", "trims", "marks", "lost", *PAUSES, "retransmissions", "timeouts")
 
 
 @dataclass(frozen=True)
@@ -278,6 +278,11 @@ def _any_pauses(sweep: Sweep, points: Sequence[Point]) -> bool:
     return any(can_pause(run_files.status(sweep.path(point.keys[0]))) for point in points)
 
 
+def _any_faults(sweep: Sweep, points: Sequence[Point]) -> bool:
+    """Whether the network of any point has faults."""
+    return any(run_files.status(sweep.path(point.keys[0])).get("faults") for point in points)
+
+
 def _scenario(sweep: Sweep, point: Point) -> dict[str, Any]:
     return with_derived(run_files.status(sweep.path(point.keys[0])))
 
@@ -342,7 +347,11 @@ def side_by_side_table(sweep: Sweep) -> TextTable:
         for column in OF_GROUP if key != (None, ALL) else ():
             add(f"{ALL_METRICS[column].name}, {name}", column, [group.get(key) for group in groups], key)
     loads = [name for name in LOADS if any(own[name] is not None for own in means)]
-    counted = COUNTED if _any_pauses(sweep, points) else [name for name in COUNTED if name not in PAUSES]
+    absent = {
+        *(() if _any_pauses(sweep, points) else PAUSES),
+        *(() if _any_faults(sweep, points) else ("lost",)),
+    }
+    counted = [name for name in COUNTED if name not in absent]
     for column in (*loads, "goodput_bps", *counted):
         add(ALL_METRICS[column].name, column, means)
     shown = text.counted(len(points), "run") + (" side by side" if len(points) > 1 else "")
