@@ -74,7 +74,8 @@ def test_each_queue_has_a_page_with_a_figure(name):
     assert f"| [`{name}`](queues/{name}.md) |" in (DOCS / "queues.md").read_text(encoding="utf-8")
 
 
-# Paths in the scenario, paths from a controller, and prototypes have no place here. CONGA, ConWeave and Hermes have two tiers.
+# Paths in the scenario, paths from a controller, and prototypes have no place here. CONGA, ConWeave and Hermes have two
+# tiers.
 @pytest.mark.parametrize("name", sorted(members("Balancer") - {"python", "granted"}))
 def test_each_balancer_is_described_and_compared(name):
     assert f"| `{name}` |" in (DOCS / "routing.md").read_text(encoding="utf-8")

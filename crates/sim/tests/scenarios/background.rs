@@ -76,8 +76,7 @@ fn until_the_measured_flows_have_ended() {
         assert!(window.until.0 < last && last <= window.arrivals_end().0, "{last} {window:?}");
     }
     // With faults at given times the whole run is measured, which ends when the measured flows do.
-    let fault =
-        "[[faults.events]]\nat = \"1ms\"\ntarget.cable = [\"host 0\", \"switch\"]\nchange = \"down\"";
+    let fault = "[[faults.events]]\nat = \"1ms\"\ntarget.cable = [\"host 0\", \"switch\"]\nchange = \"down\"";
     let problem = starts(&measured, POISSON, &format!("\n{fault}")).unwrap_err();
     assert_eq!(
         problem,
