@@ -134,6 +134,23 @@ def test_a_single_run_is_in_the_singular(here, capsys):
     assert "few: 1 run\n" in capsys.readouterr().out
 
 
+def test_a_comparison_is_checked(here, capsys):
+    bare = {name: part for name, part in SCENARIO.items() if name != "transport"}
+    (here / "bare.json").write_text(json.dumps(bare))
+    assert cli.main(["check", "bare.json", "--compare", "ndp,dctcp", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["runs"], found["points"], found["looked"]) == (2, 2, 2)
+    assert cli.main(["check", "bare.json", "--compare", "ndp,dctcp"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("bare.json: nothing wrong\n  2 runs of 2 points, in out/bare-1\n")
+    assert not (here / "out").exists()
+    with pytest.raises(SystemExit):
+        cli.main(["check", "bare.json", "--compare", "ndp"])
+    assert "use two values or more" in capsys.readouterr().err
+    assert cli.main(["check", "bare.json", "--compare", "ndp,dctpc"]) != 0
+    assert "did you mean dctcp" in capsys.readouterr().err
+
+
 def test_a_queue_among_transports_is_named_as_one(here):
     (here / "q.py").write_text(
         "from flowyard.prototypes import Queue\n\nclass RandDrop(Queue):\n    def enqueue(self, port, packet):\n"

@@ -140,6 +140,8 @@ def completed(snippet: str) -> dict[str, Any]:
     # controller that chooses them.
     balancer = written.get("routing", {}).get("balancer", {})
     granted = "granted" in balancer
+    if "hermes" in balancer:
+        transport = {"tcp": {"congestion": "dctcp"}}
     served = "controller" in written and not {"hedera", "dard"} & set(written["controller"])
     if granted or served or "central" in written.get("transport", {}):
         transport = "central"

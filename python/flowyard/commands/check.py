@@ -27,6 +27,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the fields that the scenario leaves at their defaults, too",
     )
+    options.comparison(
+        parser,
+        "check it at each of these values, as `flowyard run` runs it with this option, and estimate the cost of all",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -38,6 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     path = scenarios.find(arguments.scenario)
     overrides = options.overrides(arguments)
+    if arguments.compare:
+        from flowyard.sweeps import command
+
+        return command.check_comparison(arguments, path, overrides)
     try:
         checked = results.Checked(path, overrides, options.prototypes(arguments))
     except _native.ScenarioError:

@@ -98,6 +98,11 @@ def many_runs(parser: argparse.ArgumentParser, default: str) -> None:
     )
 
 
+def comparison(parser: argparse.ArgumentParser, said: str) -> None:
+    """--compare: a field and values of it, side by side."""
+    parser.add_argument("--compare", action="append", default=[], type=compared, metavar="VALUES", help=said)
+
+
 def compared(text: str) -> tuple[str, list[Any]]:
     """A field and values of it: FIELD=A,B, or A,B alone, which are transports."""
     field, equals, listed = text.partition("=")

@@ -31,13 +31,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="a new folder, with --replicas or --compare also one to continue; default out/<scenario>-<n>",
     )
-    parser.add_argument(
-        "--compare",
-        action="append",
-        default=[],
-        type=options.compared,
-        metavar="VALUES",
-        help="run it with several transports and the same flows, such as --compare ndp,dctcp,dcqcn, or at several "
+    options.comparison(
+        parser,
+        "run it with several transports and the same flows, such as --compare ndp,dctcp,dcqcn, or at several "
         "values of a field: --compare queue=drop-tail,ecn; also classes of --prototype by their names; print one table "
         "and write one report; may be repeated, for every combination",
     )
@@ -154,18 +150,11 @@ def _replicas(arguments: argparse.Namespace, path: Path) -> int:
 def _compare(arguments: argparse.Namespace, path: Path) -> int:
     """Runs missing runs of a comparison, prints them side by side and writes their report."""
     from flowyard import sweeps
-    from flowyard.errors import UserError
     from flowyard.report.sweep import page, side_by_side
-    from flowyard.sweeps.command import complain, exit_code
-    from flowyard.sweeps.comparison import comparison
+    from flowyard.sweeps.command import compared, complain, exit_code
     from flowyard.terminal import folding
 
-    fields = dict(arguments.compare)
-    if len(fields) < len(arguments.compare):
-        raise UserError("--compare: a field is given twice; give all its values at once")
-    overrides = options.overrides(arguments)
-    python = {"prototypes": arguments.prototype} if arguments.prototype else {}
-    plan = comparison(path, fields, set=overrides, replicas=arguments.replicas, python=python)
+    plan = compared(arguments, path, options.overrides(arguments), arguments.replicas)
     folder = arguments.output or _free(path.stem, plan.continues)
     for note in plan.notes:
         folding.say(note, sys.stderr)

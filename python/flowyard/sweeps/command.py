@@ -12,6 +12,7 @@ from flowyard.errors import UserError
 from flowyard.folders import reading
 from flowyard.run_json import unstable_of
 from flowyard.sweeps import carrying
+from flowyard.sweeps.comparison import Comparison, comparison
 from flowyard.sweeps.outcomes import Outcomes
 from flowyard.sweeps.tables import Sweep
 from flowyard.terminal import folding
@@ -96,6 +97,27 @@ def check(arguments: argparse.Namespace, path: Path, overrides: Mapping[str, obj
         raise UserError(f'{path} is a sweep, to which --set does not apply; write set."KEY" = VALUE into it')
     arguments.workers, arguments.dask, arguments.shard = None, None, (1, 1)
     return _forecast(plan, Path("out") / folder_name(plan.name, path), arguments)
+
+
+def compared(
+    arguments: argparse.Namespace, path: Path, overrides: Mapping[str, object], replicas: int = 1
+) -> Comparison:
+    """The comparison that --compare asks for."""
+    fields = dict(arguments.compare)
+    if len(fields) < len(arguments.compare):
+        raise UserError("--compare: a field is given twice; give all its values at once")
+    python = {"prototypes": arguments.prototype} if arguments.prototype else {}
+    return comparison(path, fields, set=overrides, replicas=replicas, python=python)
+
+
+def check_comparison(arguments: argparse.Namespace, path: Path, overrides: Mapping[str, object]) -> int:
+    """`flowyard check` of a scenario at the values of --compare."""
+    found = compared(arguments, path, overrides)
+    for note in found.notes:
+        folding.say(note, sys.stderr)
+    arguments.workers, arguments.threads, arguments.dask, arguments.shard = None, None, None, (1, 1)
+    plan = replace(found.plan, file=str(path))
+    return _forecast(plan, Path("out") / f"{path.stem}-1", arguments)
 
 
 def _forecast(plan: sweeps.Plan, folder: Path, arguments: argparse.Namespace) -> int:

@@ -39,7 +39,7 @@ pub struct PathState {
     view: View,
     /// Time of the latest acknowledgement; none before the first.
     seen: Option<Time>,
-    /// What this host sends by it.
+    /// Rate at which this host sends by it.
     pub rate: RateEstimator,
     /// Packets of the present interval, those that were sent again, and its start.
     sent: u32,
@@ -62,7 +62,7 @@ impl PathState {
         }
     }
 
-    /// Whether it has been heard of lately.
+    /// Whether an acknowledgement has come by it lately.
     fn is_known(&self, now: Time, config: &Hermes) -> bool {
         self.seen.is_some_and(|seen| now.0 - seen.0 <= config.ageing.0)
     }
@@ -190,7 +190,7 @@ mod tests {
 
     const NOW: Time = Time::from_us(1000);
 
-    /// A path with that view, heard of now.
+    /// A path with that view, with an acknowledgement at present.
     fn path(rtt_us: f64, marked: f64) -> PathState {
         let view = View { rtt: rtt_us * 1e6, marked };
         PathState { view, seen: Some(NOW), ..PathState::new(&Hermes::default()) }

@@ -57,7 +57,7 @@ impl Bench {
         model.next_path(trip).expect("a path").number
     }
 
-    /// What host 0 knows of its paths to leaf 1: round trip in us, and whether packets are marked.
+    /// The view of host 0 of its paths to leaf 1: round trip in us, and whether packets are marked.
     fn know(&mut self, paths: [(u64, bool); 3], now: Time) {
         let Model { hosts, config, .. } = &mut self.model;
         for (own, (rtt, marked)) in hosts[0].to(1, (2, 3), config).iter_mut().zip(paths) {
