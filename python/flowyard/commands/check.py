@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from flowyard.commands import options
-from flowyard.text import counted
 
 NAME = "check"
 HELP = "list all errors of a scenario or a sweep, and estimate its cost"
@@ -161,6 +160,8 @@ def _stuck(traffic: list[dict[str, Any]]) -> list[dict[str, str]]:
         if stuck:
             path = f"traffic.{name}.arrivals.triggers.starts.{stuck[0]}"
             never = "never starts" if len(stuck) == 1 else "never start"
+            from flowyard.text import counted
+
             message = f"{triggers.why_stuck(stuck[0], fired)}; {counted(len(stuck), 'flow')} {never}"
             advice.append(
                 {"path": path, "message": message, "write": "a start, or further fires of the trigger"}
@@ -183,6 +184,8 @@ def _settings(name: str, resolved: Any, own: Any, arguments: argparse.Namespace)
         _part(name, inline(resolved))
         return
     shown, left = written.without_defaults(resolved, own)
+    from flowyard.text import counted
+
     defaults = counted(left, "default")
     _part(name, inline(shown) + (f" and {defaults}" if left else ""))
 
