@@ -9,7 +9,7 @@ from flowyard import cli
 from flowyard.why import LostTo, why
 from flowyard.why.faults import Place, by_link
 
-# A flow of 100 packets of 1,062 B takes 85 us: at 20 us it is under way on both links.
+# A flow of 100 packets of 1,062 B takes 85 us: at 20 us packets are in flight on both links.
 SCENARIO = {
     "topology": {"single-switch": {"hosts": 2, "rate": "10Gbps", "delay": "1us"}},
     "transport": {"roce": {"payload": "1000B", "timeout": "5ms"}},

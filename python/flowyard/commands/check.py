@@ -143,6 +143,7 @@ def _stuck(traffic: list[dict[str, Any]]) -> list[dict[str, str]]:
     if not any(triggers for _, triggers in described):
         return []
     from flowyard.interchange.flows import Triggers
+    from flowyard.text import counted
 
     advice = []
     for name, found in described:
@@ -160,8 +161,6 @@ def _stuck(traffic: list[dict[str, Any]]) -> list[dict[str, str]]:
         if stuck:
             path = f"traffic.{name}.arrivals.triggers.starts.{stuck[0]}"
             never = "never starts" if len(stuck) == 1 else "never start"
-            from flowyard.text import counted
-
             message = f"{triggers.why_stuck(stuck[0], fired)}; {counted(len(stuck), 'flow')} {never}"
             advice.append(
                 {"path": path, "message": message, "write": "a start, or further fires of the trigger"}
@@ -179,13 +178,12 @@ def _part(name: str, said: str) -> None:
 def _settings(name: str, resolved: Any, own: Any, arguments: argparse.Namespace) -> None:
     """Prints a part without the fields that the scenario leaves at their defaults, unless asked for them."""
     from flowyard.commands import written
+    from flowyard.text import counted
 
     if arguments.defaults:
         _part(name, inline(resolved))
         return
     shown, left = written.without_defaults(resolved, own)
-    from flowyard.text import counted
-
     defaults = counted(left, "default")
     _part(name, inline(shown) + (f" and {defaults}" if left else ""))
 

@@ -1,7 +1,7 @@
 """The results of a sweep: lazy tables over all its runs, with the axes as columns, and means over replicas."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from os import PathLike
@@ -23,12 +23,15 @@ from flowyard.errors import UserError
 from flowyard.folders import run_files
 from flowyard.forks import pl, require_threads
 from flowyard.run_data import Run
+from flowyard.run_json import can_pause
 from flowyard.sweeps.carrying import carries
 
 # Of run.json's counters, those that are told for each data packet that flows sent, too: <name>_per_packet.
 OF_PACKETS = ("drops", "trims", "marks", "lost", "retransmissions", "timeouts")
 # Those of flow control: a counter, and the sum of a column of links.
 PAUSES = ("pauses", "paused_ps")
+# Of a table of means, in the order of a run's summary.
+COUNTED = ("drops", "trims", "marks", "lost", *PAUSES, "retransmissions", "timeouts")
 # Those that compare runs.
 COUNTERS = (*OF_PACKETS, *PAUSES, "packet_hops", "wall_s", "cpu_s")
 PER_PACKET = tuple(f"{name}_per_packet" for name in OF_PACKETS)
@@ -323,6 +326,13 @@ def _stable(run: Run) -> bool | None:
     """Whether the run was in a steady state; None where no load was observed."""
     observed = run.loads is not None and run.loads["carried_load"] is not None
     return not run.unstable if observed or run.unstable else None
+
+
+def uncounted(summaries: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The names in COUNTED that do not apply to these runs: pauses where no port pauses, losses where nothing fails."""
+    runs = list(summaries)
+    pauses, faults = any(map(can_pause, runs)), any(run.get("faults") for run in runs)
+    return {*(() if pauses else PAUSES), *(() if faults else ("lost",))}
 
 
 def is_sweep(directory: str | PathLike[str]) -> bool:

@@ -5,17 +5,17 @@ from typing import Any
 
 from flowyard import text
 from flowyard.report.metrics import ALL_METRICS, Metric
-from flowyard.run_json import can_pause, unstable_of
+from flowyard.run_json import unstable_of
 from flowyard.sweeps import carrying
 from flowyard.sweeps.outcomes import Outcomes
-from flowyard.sweeps.tables import COMPLETION, DEADLINES, LOADS, METRICS, PAUSES, Sweep
+from flowyard.sweeps.tables import COMPLETION, COUNTED, DEADLINES, LOADS, METRICS, Sweep, uncounted
 from flowyard.terminal.console import TextTable, show
 
 # In the order of a run's summary.
 SHOWN = (
     *(name for name in COMPLETION if "p99_9" not in name),
     *("application_throughput", "offered_load", "realised_load", "carried_load", "goodput_bps"),
-    *("drops", "trims", "marks", "lost", *PAUSES, "retransmissions", "timeouts"),
+    *COUNTED,
 )
 
 
@@ -59,15 +59,8 @@ def replicas_table(sweep: Sweep) -> TextTable:
     """
     means = sweep.means.row(0, named=True)
     rare = (*DEADLINES, *LOADS)
-    pauses = any(can_pause(summary) for summary in sweep.summaries().values())
-    faults = any(summary.get("faults") for summary in sweep.summaries().values())
-    usual = [
-        name
-        for name in SHOWN
-        if (name not in rare or means[name] is not None)
-        and (name not in PAUSES or pauses)
-        and (name != "lost" or faults)
-    ]
+    absent = uncounted(sweep.summaries().values())
+    usual = [name for name in SHOWN if (name not in rare or means[name] is not None) and name not in absent]
     rows = [
         [
             metric.name,

@@ -21,10 +21,10 @@ from flowyard.report.run.notices import Notice, other_flows
 from flowyard.report.sweep import notices
 from flowyard.report.sweep.axis_types import value_label
 from flowyard.run_data import Run, with_derived
-from flowyard.run_json import can_pause, unstable_of
+from flowyard.run_json import unstable_of
 from flowyard.sweeps import carrying
 from flowyard.sweeps.outcomes import Outcomes
-from flowyard.sweeps.tables import LOADS, MOST_SIDE_BY_SIDE, PAUSES, Sweep
+from flowyard.sweeps.tables import COUNTED, LOADS, MOST_SIDE_BY_SIDE, Sweep, uncounted
 from flowyard.table import read_frame
 from flowyard.terminal import folding
 from flowyard.terminal.console import TextTable, show, styled
@@ -38,7 +38,6 @@ COMPLETION = (
 DEADLINES = ("application_throughput",)
 OF_GROUP = ("slowdown_p50", "slowdown_p99")
 INTERVAL = "  95% interval"
-COUNTED = ("drops", "trims", "marks", "lost", *PAUSES, "retransmissions", "timeouts")
 
 
 @dataclass(frozen=True)
@@ -273,16 +272,6 @@ def _row(sweep: Sweep, point: Point) -> dict[str, Any]:
     return next(row for row in rows if all(row[name] == value for name, value in point.values.items()))
 
 
-def _any_pauses(sweep: Sweep, points: Sequence[Point]) -> bool:
-    """Whether the queue of any point pauses ports."""
-    return any(can_pause(run_files.status(sweep.path(point.keys[0]))) for point in points)
-
-
-def _any_faults(sweep: Sweep, points: Sequence[Point]) -> bool:
-    """Whether the network of any point has faults."""
-    return any(run_files.status(sweep.path(point.keys[0])).get("faults") for point in points)
-
-
 def _scenario(sweep: Sweep, point: Point) -> dict[str, Any]:
     return with_derived(run_files.status(sweep.path(point.keys[0])))
 
@@ -347,10 +336,7 @@ def side_by_side_table(sweep: Sweep) -> TextTable:
         for column in OF_GROUP if key != (None, ALL) else ():
             add(f"{ALL_METRICS[column].name}, {name}", column, [group.get(key) for group in groups], key)
     loads = [name for name in LOADS if any(own[name] is not None for own in means)]
-    absent = {
-        *(() if _any_pauses(sweep, points) else PAUSES),
-        *(() if _any_faults(sweep, points) else ("lost",)),
-    }
+    absent = uncounted(run_files.status(sweep.path(point.keys[0])) for point in points)
     counted = [name for name in COUNTED if name not in absent]
     for column in (*loads, "goodput_bps", *counted):
         add(ALL_METRICS[column].name, column, means)
