@@ -4,12 +4,13 @@
 //! says, whatever the background does then.
 
 use crate::advice::{Advice, about, span};
+use crate::estimate::host_rates;
 use crate::ids::NodeId;
 use crate::scenario::{Entry, Scenario};
 use crate::setup::Setup;
 use crate::topology::Fabric;
-use crate::traffic::Flow;
 use crate::traffic::arrivals::Arrivals;
+use crate::traffic::{EntrySummary, Flow};
 use crate::units::{SECOND, Time};
 
 /// Measured flows of which one may start behind a background.
@@ -26,10 +27,9 @@ pub fn advice(scenario: &Scenario, setup: &Setup, carries: bool) -> Vec<Advice> 
     let mut measured: Vec<&Flow> = timed.iter().filter(measured).collect();
     measured.sort_by_key(|flow| flow.start);
     let (Some(first), Some(last)) = (measured.first(), measured.last()) else { return Vec::new() };
-    let starts: Vec<Time> = measured.iter().map(|flow| flow.start).collect();
     let early = early(&scenario.traffic[first.entry as usize], window.background, (first.start, last.start));
     let over = scenario.traffic.iter().enumerate().filter(|(_, entry)| entry.background);
-    let over = over.filter_map(|(number, entry)| over_before(entry, number, setup, &starts));
+    let over = over.filter_map(|(number, entry)| over_before(entry, number, setup, &measured));
     early.filter(|_| carries).into_iter().chain(over).collect()
 }
 
@@ -58,18 +58,22 @@ fn early(entry: &Entry, warm_up: Option<Time>, (first, last): (Time, Time)) -> O
 }
 
 /// An entry in the background, at a rate or an interval, that is over before many of the measured flows start.
-fn over_before(entry: &Entry, number: usize, setup: &Setup, measured: &[Time]) -> Option<Advice> {
+fn over_before(entry: &Entry, number: usize, setup: &Setup, measured: &[&Flow]) -> Option<Advice> {
     let (Arrivals::Poisson(_) | Arrivals::Periodic(_)) = entry.arrivals else { return None };
     let timed = &setup.traffic.flows[..setup.traffic.timed];
     let own: Vec<&Flow> = timed.iter().filter(|flow| flow.entry as usize == number).collect();
+    let path = format!("traffic.{}", entry.name);
+    let end = last_end(measured, &setup.fabric);
+    if own.first().is_none_or(|first| first.start > end) {
+        return none_starts(&setup.traffic.entries[number], end, path);
+    }
     let (first, last) = (own.first()?.start, own.last()?.start);
     let over = last_end(&own, &setup.fabric);
-    let later = measured.iter().filter(|start| **start > over).count();
+    let later = measured.iter().filter(|flow| flow.start > over).count();
     if later * FEW <= measured.len() {
         return None;
     }
-    let (all, needed) = (measured.len(), *measured.last()?);
-    let path = format!("traffic.{}", entry.name);
+    let (all, needed) = (measured.len(), measured.last()?.start);
     let reach = needed.saturating_sub(first).seconds() / last.saturating_sub(first).seconds().max(1e-12);
     let times = |count: u64| two_digits((count as f64 * reach).ceil() as u64);
     let write = match (entry.flows, &entry.arrivals) {
@@ -91,13 +95,23 @@ fn over_before(entry: &Entry, number: usize, setup: &Setup, measured: &[Time]) -
     })
 }
 
+/// An entry in the background at a load so low that less than one flow of it is expected until measured ones end.
+fn none_starts(entry: &EntrySummary, end: Time, path: String) -> Option<Advice> {
+    let interval = 8.0 * entry.mean_size_bytes? / entry.offered_bps?;
+    (interval > end.seconds()).then(|| Advice {
+        message: format!(
+            "no flow of the background starts before the measured ones end: at its load one starts each {} on average",
+            span(Time((interval * SECOND as f64) as u64))
+        ),
+        write: format!("a higher load, or leave the entry out: {path} = null with --set"),
+        path,
+    })
+}
+
 /// When the last of the flows ends if no others are in their way: each at the rate of its host, and all of a host one after
 /// the other.
 fn last_end(flows: &[&Flow], fabric: &Fabric) -> Time {
-    let mut rates = vec![0.0; fabric.hosts as usize];
-    for link in fabric.links.iter().filter(|link| fabric.is_host(link.from)) {
-        rates[link.from.index()] += link.rate.0 as f64;
-    }
+    let rates = host_rates(fabric);
     let takes = |host: NodeId, bytes: u64| 8.0 * bytes as f64 / rates[host.index()];
     let mut busy = vec![0.0; rates.len()];
     let mut last = 0.0f64;
@@ -169,6 +183,19 @@ mod tests {
         assert!(message.ends_with("56 of 80 measured flows start later, and meet none"), "{message}");
         // 7 rounds reach 48 ms, and 190 ms take 3.96 times as many.
         assert_eq!(write, "traffic.all.arrivals.periodic.rounds = 28");
+    }
+
+    /// 1 MB over eight hosts of 10 Gbps: at a load of 1e-9 a flow each 1e5 s.
+    #[test]
+    fn a_background_that_never_starts_is_named() {
+        for (until, flows) in [(", until = \"300ms\"", ""), ("", "flows = 10")] {
+            let background =
+                format!("arrivals.poisson = {{ load = 1e-9{until} }}\n{flows}\nsizes.fixed = \"1MB\"");
+            let [(path, message, write)] = &advice(ROUNDS, &background)[..] else { panic!("one advice") };
+            assert_eq!(path, "traffic.all");
+            assert!(message.ends_with("at its load one starts each 100000 s on average"), "{message}");
+            assert_eq!(write, "a higher load, or leave the entry out: traffic.all = null with --set");
+        }
     }
 
     /// One whose bytes take its hosts as long as the measured flows last is not over; nor is one that goes on.

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::advice::{Advice, span};
 use crate::advisor::{advice, loads};
 use crate::balancer::Balancer;
+use crate::belated;
 use crate::engine::contract::observer::Observer;
 use crate::engine::data::finished::PartCounts;
 use crate::engine::data::plan::Agenda;
@@ -159,9 +160,12 @@ impl<'a> Checked<'a> {
     /// Estimates and advice for a run, before it; or why it is refused.
     pub fn outlook(&self) -> Result<Outlook, Problems> {
         let (setup, needs) = self.in_reach()?;
-        let advice = advice(&self.scenario, setup);
         let overloaded = !loads(&self.scenario, setup).is_empty();
         let why_least = estimate::why_least(&self.scenario, setup, overloaded);
+        let mut advice = advice(&self.scenario, setup);
+        if self.scenario.run.advice {
+            advice.extend(belated::advice(&self.scenario, &needs, why_least.is_some()));
+        }
         let derived = setup.derived.clone();
         Ok(Outlook { needs, why_least, derived, advice, window: WindowAhead::of(setup) })
     }

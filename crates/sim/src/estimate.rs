@@ -427,7 +427,7 @@ fn active_flows<'a>(flows: impl Iterator<Item = &'a Flow>, rates: &[f64], end: f
 }
 
 /// Bits per second that each host can send.
-fn host_rates(fabric: &Fabric) -> Vec<f64> {
+pub fn host_rates(fabric: &Fabric) -> Vec<f64> {
     let mut rates = vec![0.0; fabric.hosts as usize];
     for link in fabric.links.iter().filter(|link| fabric.is_host(link.from)) {
         rates[link.from.index()] += link.rate.0 as f64;

@@ -228,23 +228,21 @@ fn has_deadlines(entry: &Entry) -> bool {
 /// The scenario's transport and balancer, where each entry has its own.
 fn unused(scenario: &Scenario) -> Vec<Advice> {
     let mut found = Vec::new();
-    let mut advise = |path: &str, of: &str| {
-        found.push(Advice {
-            path: path.into(),
-            message: format!("has no effect: each traffic entry has its own {of}"),
-            write: format!("nothing: leave out what {path} sets"),
-        });
+    let mut advise = |path: &str, of: &str, write: String| {
+        let message = format!("has no effect: each traffic entry has its own {of}");
+        found.push(Advice { path: path.into(), message, write });
     };
     let transport = &scenario.transport;
     let plain = Transport::deserialize(json!({ transport.name(): {} }));
     if scenario.traffic.iter().all(|entry| entry.transport.is_some())
         && plain.is_ok_and(|plain| plain != *transport)
     {
-        advise("transport", "transport");
+        // A transport must stand there, by its name at least.
+        advise("transport", "transport", format!("transport = \"{}\"", transport.name()));
     }
     let own = |entry: &Entry| entry.routing.as_ref().is_some_and(|routing| routing.balancer.is_some());
     if scenario.routing.balancer.is_some() && scenario.traffic.iter().all(own) {
-        advise("routing.balancer", "balancer");
+        advise("routing.balancer", "balancer", "nothing: leave routing.balancer out".into());
     }
     found
 }

@@ -32,6 +32,7 @@ pub mod advice;
 pub mod advisor;
 pub mod agent;
 pub mod balancer;
+pub mod belated;
 pub mod buffer;
 pub mod checked;
 pub mod controller;

@@ -43,6 +43,7 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["bandwidth", "capacity", "speed", "link-speed"], "rate"),
     (&["latency", "propagation-delay"], "delay"),
     (&["hosts"], "k"),
+    (&["list", "nodes", "servers"], "hosts"),
     (&["size", "flow-size", "workload", "distribution"], "sizes"),
     (&["pattern"], "matrix"),
     (&["count", "num-flows", "n-flows", "number-of-flows"], "flows"),

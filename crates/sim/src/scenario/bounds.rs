@@ -135,7 +135,27 @@ fn number_bounds(schema: &Value, format: &str, number: &Number) -> Check {
         let shown = plain(&bound);
         Some((bound, shown))
     };
-    within(number, &plain(number), bound, compare)
+    let check = within(number, &plain(number), bound, compare);
+    check.map_err(|(message, hint)| (message, instead(number, bound).unwrap_or(hint)))
+}
+
+/// Least bounds below this only keep quotients finite: no value to propose.
+const NO_VALUE: f64 = 1e-3;
+
+/// A number to write in place of one that is not above 0, where the nearest bound is not the one that was meant: the same
+/// without its sign; none where the bound is tiny.
+fn instead(number: &Number, bound: impl Fn(&str) -> Option<(Number, String)>) -> Option<Option<String>> {
+    let float = number.as_f64().filter(|float| *float <= 0.0)?;
+    let positive = match number.as_i64() {
+        Some(whole) => Number::from(whole.unsigned_abs()),
+        None => Number::from_f64(-float)?,
+    };
+    let shown = plain(&positive);
+    if float < 0.0 && within(&positive, &shown, &bound, compare).is_ok() {
+        return Some(Some(format!("use {shown}")));
+    }
+    let least = bound("minimum")?.0.as_f64()?;
+    (least > 0.0 && least < NO_VALUE).then_some(None)
 }
 
 fn multiple(schema: &Value, format: &str, number: &Number) -> Check {
@@ -246,6 +266,18 @@ mod tests {
         let schema = json!({"type": "integer", "minimum": 5, "multipleOf": 3});
         assert_eq!(message(&schema, json!(4)), "4 is too small (allowed: at least 5); use 5");
         assert_eq!(message(&schema, json!(5)), "5 is not a multiple of 3; use a multiple of 3 such as 6");
+    }
+
+    #[test]
+    fn a_sign_too_many_is_taken_off() {
+        let share = json!({"type": "number", "minimum": 1e-9, "maximum": 10.0});
+        assert_eq!(message(&share, json!(-0.5)), "-0.5 is too small (allowed: 0.000000001 to 10); use 0.5");
+        assert_eq!(message(&share, json!(0)), "0 is too small (allowed: 0.000000001 to 10); ");
+        assert_eq!(message(&share, json!(-20)), "-20 is too small (allowed: 0.000000001 to 10); ");
+        let count = json!({"type": "integer", "minimum": 1, "maximum": 10});
+        assert_eq!(message(&count, json!(-5)), "-5 is too small (allowed: 1 to 10); use 5");
+        assert_eq!(message(&count, json!(-50)), "-50 is too small (allowed: 1 to 10); use 1");
+        assert_eq!(message(&count, json!(0)), "0 is too small (allowed: 1 to 10); use 1");
     }
 
     #[test]

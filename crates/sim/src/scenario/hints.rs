@@ -45,6 +45,11 @@ const FOREIGN: &[(&str, &[&str], &str)] = &[
         "without a control flows are sent at the rate of the port: write \"line-rate\"",
     ),
     (
+        "leaf-spine",
+        &["uplink", "uplinks", "uplink-rate", "uplinks-rate", "core-rate", "fabric-rate"],
+        "cables between leaves and spines are spine = { rate = \"...\" }",
+    ),
+    (
         "topology",
         &["links", "edges", "cables", "nodes", "graph", "custom"],
         "a network of one's own is topology.explicit = { hosts = [\"a\", \"b\"], cables = [{ ends = [\"a\", \"b\"] }] }; \
@@ -110,6 +115,14 @@ pub fn of_file(path: &str, value: &Value) -> Option<String> {
         ("traffic", _) => Some(format!("flowyard import {name} -o SCENARIO.toml writes the flows of a file")),
         _ => None,
     }
+}
+
+/// How a traffic entry is left out, if a number of that field would leave it without flows.
+pub fn leave_out(path: &str, value: &Value) -> Option<String> {
+    let steps: Vec<&str> = path.split('.').collect();
+    let ["traffic", entry, .., field] = steps[..] else { return None };
+    (matches!(field, "load" | "rate" | "flows" | "rounds") && value.as_f64() == Some(0.0))
+        .then(|| format!("--set traffic.{entry}=null leaves the entry out"))
 }
 
 /// The share that a percentage is, where a number is allowed.
@@ -179,9 +192,26 @@ mod tests {
     fn words_of_other_tools() {
         let of = |path, word| foreign(path, word).is_some();
         assert!(of("queue.ecn", "kmin") && of("queue.ecn", "Min_Threshold"));
+        assert!(of("topology.leaf-spine", "uplink_rate"));
         assert!(of("traffic.web.matrix", "ring") && of("matrix", "AllReduce"));
         assert!(
             !of("queue.red", "kmin") && !of("queue.lossless", "kmin") && !of("traffic.my-matrix", "ring")
+        );
+    }
+
+    #[test]
+    fn an_entry_without_flows_is_left_out() {
+        let of = |path, value| leave_out(path, &value).unwrap_or_default();
+        let out = "--set traffic.web=null leaves the entry out";
+        assert_eq!(of("traffic.web.arrivals.poisson.load", json!(0)), out);
+        assert_eq!(of("traffic.web.flows", json!(0)), out);
+        assert_eq!(
+            [
+                of("traffic.web.flows", json!(-1)),
+                of("traffic.web.priority", json!(0)),
+                of("run.flows", json!(0))
+            ],
+            [""; 3]
         );
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A key is a path of steps with dots between them. An item of a list is addressed by its name, or by
 //! its index if it has none. The value is JSON if it reads as JSON, a table or list of TOML if it reads as one, else a
-//! string.
+//! string. Null takes an item out of its list.
 
 use serde_json::{Map, Value};
 
@@ -69,6 +69,10 @@ fn set(root: &Value, document: &mut Value, key: &str, value: &str) -> Result<(),
                     let problem = Problem::new(key, message).with_value(&read(value));
                     Problems::from(problem.with_hint(hint).misplaced())
                 })?;
+                if depth + 1 == path.len() && value.trim() == "null" {
+                    items.remove(index);
+                    return Ok(());
+                }
                 (&mut items[index], schema.and_then(|schema| schema.get("items")))
             }
             other => {

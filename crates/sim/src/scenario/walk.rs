@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::bounds::{bounds, plain, quantity};
 use super::elsewhere;
-use super::hints::begin_items;
+use super::hints::{begin_items, leave_out};
 use super::schema::{Choice, choice, present, resolve, types};
 use crate::nearest::{closest, did_you_mean};
 use crate::problem::{PROBLEMS_MAX, Problem, join, list, show, steps};
@@ -269,6 +269,7 @@ impl<'a> Walk<'a> {
 
     fn bounds(&mut self, schema: &Value, value: &Value) {
         if let Err((message, hint)) = bounds(schema, value) {
+            let hint = leave_out(&self.path, value).or(hint);
             self.problem_with_hint(value, message, hint);
         }
     }
@@ -499,7 +500,7 @@ mod tests {
         let wrong = json!([[0, 1], [2], [3, -4], [5_000_000_000_u64, 6]]);
         let expected = [
             "1: a length of 1 is too small (allowed: 2)",
-            "2.1: -4 is too small (allowed: 0 to 4294967295); use 0",
+            "2.1: -4 is too small (allowed: 0 to 4294967295); use 4",
             "3.0: 5000000000 is too large (allowed: 0 to 4294967295); use 4294967295",
         ];
         assert_eq!(messages(schema, wrong), expected);

@@ -20,6 +20,11 @@ const CHOOSES: &[&str] = &["name", "type", "kind", "protocol", "model", "scheme"
 /// Words that many fields far from each other take: where one of them is no value, none of these is meant.
 const NONE: &[&str] = &["none", "off", "no", "auto", "default"];
 
+/// Whether a text is a number, with a unit or without one.
+fn is_quantity(text: &str) -> bool {
+    text.starts_with(|letter: char| letter.is_ascii_digit())
+}
+
 impl<'a> Walk<'a> {
     /// The value that was probably meant by one of a wrong type.
     pub(super) fn hint_of_type(&self, schema: &'a Value, value: &Value) -> Option<String> {
@@ -32,6 +37,7 @@ impl<'a> Walk<'a> {
                     .or_else(|| names_file(schema, name))
                     .or_else(|| percent(schema, name))
                     .or_else(|| self.only_needed(schema, value))
+                    .or_else(|| self.first_that_takes(schema, value).filter(|_| is_quantity(name)))
             }
             Value::Number(_) => self.first_that_takes(schema, value),
             Value::Array(items) => {
@@ -41,14 +47,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The key of a table that a number in the table's place was probably meant for: the first that takes it and that
-    /// has no other key beside it that must be there.
+    /// The key of a table that a number, or a quantity, in the table's place was probably meant for: the first that takes it
+    /// and that has no other key beside it that must be there.
     fn first_that_takes(&self, schema: &'a Value, value: &Value) -> Option<String> {
         let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let alone = |key: &str| required.iter().all(|needed| needed == key);
         let properties = schema.get("properties")?.as_object()?;
         let mut taking = properties.iter().filter(|(key, member)| alone(key) && self.takes(member, value));
-        taking.next().map(|(key, _)| format!("write {{ {key} = {value} }}"))
+        taking.next().map(|(key, _)| format!("write {{ {key} = {} }}", show(value)))
     }
 
     /// The key that a table must have, if there is one and it takes a value that stands in the table's place.
@@ -141,8 +147,7 @@ impl<'a> Walk<'a> {
         let bytes = || value.as_u64().and_then(|number| taking(&format!("{number}B").into()));
         // A text that any table takes says nothing: a quantity does.
         let in_table = || {
-            let quantity =
-                value.as_str().filter(|text| text.starts_with(|letter: char| letter.is_ascii_digit()))?;
+            let quantity = value.as_str().filter(|text| is_quantity(text))?;
             let mut tables = choice.tables.iter();
             tables.find_map(|(name, member)| {
                 let properties = present(self.root, member).get("properties")?.as_object()?;
