@@ -86,6 +86,11 @@ pub fn share(bits: u64, bound: u32) -> u32 {
     (((bits >> 32) * u64::from(bound)) >> 32) as u32
 }
 
+/// A random number for each node, with which it salts its hashes: without it all tiers would choose alike.
+pub fn salts(nodes: usize, seed: u64, replica: u64) -> Vec<u64> {
+    (0..nodes as u64).map(|node| Stream::new(seed, replica, Purpose::HashSalt, node).bits()).collect()
+}
+
 /// A stable number for a name (FNV-1a, then mixed), to key a stream by a traffic entry's name.
 pub fn name_key(name: &str) -> u64 {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);

@@ -29,7 +29,8 @@ def scenario(parser: argparse.ArgumentParser, *, slotted: bool = False, runs: bo
         type=_override,
         metavar="KEY=VALUE",
         help=f"change a field, such as --set {example}; may be repeated. VALUE is JSON, or a table or "
-        "list of TOML, otherwise a text: --set 'run={\"seed\": 2}' or --set 'run={seed=2}'",
+        "list of TOML, otherwise a text: --set 'run={\"seed\": 2}' or --set 'run={seed=2}'; null "
+        "takes an item out of its list: --set traffic.NAME=null",
     )
     if runs:
         seed(parser)

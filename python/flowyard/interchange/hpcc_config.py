@@ -27,6 +27,16 @@ _TELLING = re.compile(
 )
 # Names of files, and what it traces.
 _OTHER = re.compile(r"\w+_FILE|ENABLE_TRACE|QLEN_MON_\w+")
+# Settings that one congestion control alone reads in HPCC's code.
+_CONTROLS = {
+    "DCQCN": (
+        *("CLAMP_TARGET_RATE", "ALPHA_RESUME_INTERVAL", "RATE_DECREASE_INTERVAL", "RP_TIMER"),
+        *("EWMA_GAIN", "FAST_RECOVERY_TIMES"),
+    ),
+    "HPCC": ("U_TARGET", "MI_THRESH", "MULTI_RATE", "FAST_REACT", "SAMPLE_FEEDBACK", "INT_MULTI"),
+    "DCTCP": ("DCTCP_RATE_AI",),
+    "HPCC-PINT": ("PINT_LOG_BASE", "PINT_PROB"),
+}
 # The congestion control of each CC_MODE, the transport that runs it, and the control of `roce`; None: not modelled.
 _MODES: dict[int, tuple[str, str | None, str]] = {
     1: ("DCQCN", "roce", "dcqcn-hpcc"),
@@ -148,8 +158,11 @@ class Config:
         left = [key for key in self.values if key not in self.used and not _OTHER.fullmatch(key)]
         taken = ", ".join(key for key in self.values if key in self.used)
         notes = [f"taken from {self.source.name}: {taken}", *self.notes]
-        if left:
-            notes.append(f"without a counterpart here, or of another congestion control: {', '.join(left)}")
+        for control, keys in _CONTROLS.items():
+            if others := [key for key in left if key in keys]:
+                notes.append(f"for {control} alone: {', '.join(others)}")
+        if left := [key for key in left if not any(key in keys for keys in _CONTROLS.values())]:
+            notes.append(f"without a counterpart here: {', '.join(left)}")
         return notes
 
     def _transport(self, transport: str, network: Network | None) -> dict[str, Any]:

@@ -14,6 +14,9 @@ from flowyard.sweeps.task import ScenarioTask, Task, label_of
 # Points that are looked at; of more, so many evenly spread.
 MOST_POINTS = 100
 
+# Points that a piece of advice names.
+_NAMED = 4
+
 
 class Advice(NamedTuple):
     """A piece of advice on a field.
@@ -25,7 +28,7 @@ class Advice(NamedTuple):
         points: Points that it concerns, of those that were looked at.
         looked: These.
         planned: All points.
-        first: The first that it concerns, such as "load = 0.8".
+        which: The first of these that it concerns, such as ("load = 0.8",).
     """
 
     path: str
@@ -34,15 +37,19 @@ class Advice(NamedTuple):
     points: int
     looked: int
     planned: int
-    first: str
+    which: tuple[str, ...]
 
     def line(self) -> str:
         """For people."""
         if self.planned == 1:
             return results.advised(self._asdict())
         looked = " that were looked at" if self.looked < self.planned else ""
-        where = f"at {self.points:,} of {self.looked:,} points{looked}, the first with {self.first}"
-        return results.advised({**self._asdict(), "message": f"{where}: {self.message}"})
+        count = "all" if self.points == self.looked else f"{self.points:,} of"
+        more = self.points - len(self.which)
+        which = "; ".join(self.which) + (f"; and {more:,} more" if more else "")
+        where = f"at {count} {self.looked:,} points{looked} ({which})"
+        first = "at the first " if self.points > 1 else ""
+        return results.advised({**self._asdict(), "message": f"{where}: {first}{self.message}"})
 
 
 def of(tasks: Sequence[Task], known: Mapping[str, results.Outlook] | None = None) -> list[Advice]:
@@ -67,7 +74,7 @@ def of(tasks: Sequence[Task], known: Mapping[str, results.Outlook] | None = None
             points=len({task.key for task, _ in said}),
             looked=len(looked),
             planned=len(points),
-            first=label_of(said[0][0].values, 0, 1),
+            which=tuple({label_of(task.values, 0, 1): None for task, _ in said})[:_NAMED],
         )
         for said in found.values()
     ]

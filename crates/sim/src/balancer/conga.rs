@@ -14,7 +14,7 @@ use super::leaves::{self, Leaves};
 use crate::engine::contract::path::{Choose, Forgetting, Hop, Passage, RateEstimator, Tag};
 use crate::ids::LinkId;
 use crate::problem::Problem;
-use crate::random::{Purpose, Stream, mix, share};
+use crate::random::{Purpose, Stream, mix, salts, share};
 use crate::routing::Routes;
 use crate::topology::Fabric;
 use crate::units::{Rate, Time};
@@ -150,7 +150,6 @@ impl Model {
     pub(super) fn new(config: &Conga, fabric: &Fabric, seed: u64, replica: u64) -> Model {
         let leaves = Leaves::of(fabric).expect("the check has looked at the network");
         let pairs = leaves.count * leaves.count;
-        let salt = |node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits();
         Model {
             config: config.clone(),
             forgetting: Forgetting { interval: config.dre_interval, share: config.dre_weight },
@@ -161,7 +160,7 @@ impl Model {
             from_leaf: vec![Known::default(); pairs * leaves.width],
             turn: vec![0; pairs],
             stream: Stream::new(seed, replica, Purpose::Balancer, 5),
-            salts: (0..fabric.nodes.len()).map(salt).collect(),
+            salts: salts(fabric.nodes.len(), seed, replica),
             leaves,
         }
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Settings;
 use crate::engine::contract::path::{Hop, Stateless};
-use crate::random::{Purpose, Stream, mix, share};
+use crate::random::{mix, salts, share};
 use crate::topology::Fabric;
 
 /// Per-flow ECMP: all packets of a flow take one path.
@@ -32,8 +32,7 @@ pub struct Model {
 
 impl Model {
     pub(super) fn new(_config: &PerFlow, fabric: &Fabric, seed: u64, replica: u64) -> Model {
-        let salt = |node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits();
-        Model { salts: (0..fabric.nodes.len()).map(salt).collect() }
+        Model { salts: salts(fabric.nodes.len(), seed, replica) }
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{Prototypes, Settings};
 use crate::engine::contract::path::{Choose, Hop};
 use crate::prototype::{Bound, Factory};
-use crate::random::{Purpose, Stream};
+use crate::random::{salts};
 use crate::topology::Fabric;
 use crate::units::Time;
 
@@ -65,10 +65,9 @@ pub struct Model {
 
 impl Model {
     pub(super) fn new(config: &PythonBalancer, fabric: &Fabric, seed: u64, replica: u64) -> Model {
-        let salt = |node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits();
         Model {
             own: config.prototype.get().start(&config.settings),
-            salts: (0..fabric.nodes.len()).map(salt).collect(),
+            salts: salts(fabric.nodes.len(), seed, replica),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::Settings;
 use crate::engine::contract::path::{Choose, Hop};
 use crate::ids::{LinkId, NodeId};
 use crate::problem::Problem;
-use crate::random::{Purpose, Stream, mix, share};
+use crate::random::{mix, salts, share};
 use crate::routing::Routes;
 use crate::topology::Fabric;
 use crate::topology::names::{Names, no_cable};
@@ -122,7 +122,6 @@ pub struct Model {
 
 impl Model {
     pub(super) fn new(config: &Weighted, fabric: &Fabric, seed: u64, replica: u64) -> Model {
-        let salt = |node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits();
         let names = Names::new(fabric);
         let listed = match &config.weights {
             Weights::Capacity => None,
@@ -132,8 +131,7 @@ impl Model {
                 Some(links.iter().map(|link| (ends(link), link.weight)).collect())
             }
         };
-        let salts = (0..fabric.nodes.len()).map(salt).collect();
-        Model { salts, listed, entries_most: config.entries, groups: Groups::default() }
+        Model { salts: salts(fabric.nodes.len(), seed, replica), listed, entries_most: config.entries, groups: Groups::default() }
     }
 
     #[inline(always)]

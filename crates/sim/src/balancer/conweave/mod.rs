@@ -23,7 +23,7 @@ use crate::engine::contract::packet::reverse_label;
 use crate::engine::contract::path::{Acts, Choose, Hop, Passing, ReorderCounts, Tag, Verdict};
 use crate::ids::{LinkId, NodeId, PacketId};
 use crate::problem::Problem;
-use crate::random::{Purpose, Stream, mix, share};
+use crate::random::{Purpose, Stream, mix, salts, share};
 use crate::routing::Routes;
 use crate::topology::Fabric;
 use crate::units::{Bytes, Rate, Time};
@@ -149,9 +149,7 @@ impl Model {
             paused: vec![Time::ZERO; pairs * leaves.width],
             wakes: Wakes::default(),
             counts: ReorderCounts::default(),
-            salts: (0..fabric.nodes.len())
-                .map(|node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits())
-                .collect(),
+            salts: salts(fabric.nodes.len(), seed, replica),
             leaves,
         }
     }

@@ -20,7 +20,7 @@ use crate::engine::contract::path::{Choose, Forgetting, Hop, News, Opening, Path
 use crate::engine::contract::paths::Paths;
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::problem::Problem;
-use crate::random::{Purpose, Stream, mix, share};
+use crate::random::{Purpose, Stream, mix, salts, share};
 use crate::routing::Routes;
 use crate::topology::Fabric;
 use crate::units::{Bytes, Rate, Time};
@@ -176,7 +176,6 @@ impl Model {
         for link in fabric.links.iter().filter(|link| fabric.is_host(link.from)) {
             rates[link.from.index()] = link.rate;
         }
-        let salt = |node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits();
         Model {
             forgetting: Forgetting { interval: config.dre_interval, share: config.dre_weight },
             config: config.clone(),
@@ -185,7 +184,7 @@ impl Model {
             rates,
             flows: Vec::new(),
             changes: 0,
-            salts: (0..fabric.nodes.len()).map(salt).collect(),
+            salts: salts(fabric.nodes.len(), seed, replica),
             stream: Stream::new(seed, replica, Purpose::Balancer, 6),
             seed,
             replica,

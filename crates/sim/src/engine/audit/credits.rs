@@ -25,14 +25,7 @@ pub(in crate::engine) fn audit_credits<M: Members>(
         }
         // Held by a switch until those before them have come: their bytes are in its buffer, and in no queue.
         for balancer in &part.balancers {
-            balancer.held(&mut |id| {
-                let packet = &part.arena[id];
-                if let (Some((class, size)), Some(behind)) =
-                    (part.control.credits.charged(packet), behind.get_mut(packet.ingress.index()))
-                {
-                    behind[class] += size;
-                }
-            });
+            balancer.held(&mut |id| part.add_charged(id, &mut behind));
         }
         for event in part.calendar.iter() {
             if event.phase() == Phase::Arrival as u8 || event.phase() == Phase::Lost as u8 {

@@ -58,16 +58,19 @@ impl<M: Members> Network<'_, M> {
         let mut waiting = vec![[0; CLASSES]; self.control.credits.links.len()];
         for egress in &self.egress {
             let PortQueue::Serviced(model) = &egress.queue else { continue };
-            model.resident(&mut |id| {
-                let packet = &self.arena[id];
-                if let (Some((class, size)), Some(waiting)) =
-                    (self.control.credits.charged(packet), waiting.get_mut(packet.ingress.index()))
-                {
-                    waiting[class] += size;
-                }
-            });
+            model.resident(&mut |id| self.add_charged(id, &mut waiting));
         }
         waiting
+    }
+
+    /// Adds the bytes of a packet that are charged to the link that it came by.
+    pub(in crate::engine) fn add_charged(&self, id: PacketId, waiting: &mut [[u32; CLASSES]]) {
+        let packet = &self.arena[id];
+        if let (Some((class, size)), Some(waiting)) =
+            (self.control.credits.charged(packet), waiting.get_mut(packet.ingress.index()))
+        {
+            waiting[class] += size;
+        }
     }
 
     /// Removes the credit from a frame in flight: how a test of the audit loses a credit.
