@@ -15,7 +15,8 @@
 //! scenario
 //! measure
 //! setup | slotted
-//! estimate | ideal | overload | crowded | features | measuring | absent | inert
+//! estimate | ideal | overload | crowded | features | measuring | inert
+//! absent | belated
 //! advisor
 //! results
 //! parting | threads
@@ -32,7 +33,7 @@ pub mod advice;
 pub mod advisor;
 pub mod agent;
 pub mod balancer;
-pub mod belated;
+mod belated;
 pub mod buffer;
 pub mod checked;
 pub mod controller;

@@ -58,6 +58,8 @@ pub enum Purpose {
     Repath = 23,
     /// A connection's congestion control (entity: flow).
     Control = 24,
+    /// Acknowledgements that put a connection under HULL's pacer (entity: flow).
+    Pacer = 25,
     /// Gaps, sizes and deadlines of a server on the slotted link (entity: server).
     SlottedServer = 30,
     /// Sizes and deadlines of a set of flows on the slotted link (entity: set).

@@ -147,10 +147,15 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
                 2 => format!("{{ d2tcp = {{ dctcp = {dctcp} }} }}"),
                 _ => format!("{{ l2dct = {{ dctcp = {dctcp}, full_weight_size = \"5KB\", least_weight_size = \"30KB\" }} }}"),
             };
+            // A bucket that holds less than a segment, too.
+            let pacer = match (window % 2, all) {
+                (1, true) => format!("\nnic_pacer = {{ association = 1.0, bucket = \"{}B\" }}", 300 * window),
+                _ => String::new(),
+            };
             format!(
                 "[transport.tcp]\ncongestion = {congestion}\ninitial_window = {window}\ndelayed_ack = {delayed}\n\
                  delayed_ack_timeout = \"100us\"\necn_retransmissions = {repeats}\nrto_min = \"1ms\"\n\
-                 rto_initial = \"2ms\""
+                 rto_initial = \"2ms\"{pacer}"
             )
         },
     );

@@ -22,6 +22,7 @@ mod gains;
 mod hedera;
 mod homa;
 mod hpcc;
+mod hull;
 mod ictcp;
 mod kept;
 mod mmptcp;

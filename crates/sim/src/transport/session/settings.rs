@@ -245,7 +245,12 @@ impl<T: OverTcp> Settings for T {
             let why = "sets the window of one connection, and a flow has several here: use transport.tcp";
             Problem::new("tcp.ictcp", why)
         });
-        self.own_problems().into_iter().chain(self.session().problem()).chain(ictcp).chain(tcp).collect()
+        let pacer = self.tcp().nic_pacer.is_some().then(|| {
+            let why = "paces one connection of a flow, which has several here: use transport.tcp";
+            Problem::new("tcp.nic_pacer", why)
+        });
+        let alone = ictcp.into_iter().chain(pacer);
+        self.own_problems().into_iter().chain(self.session().problem()).chain(alone).chain(tcp).collect()
     }
 
     fn problems_on(&self, fabric: &Fabric) -> Vec<Problem> {

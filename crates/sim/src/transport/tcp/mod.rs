@@ -3,7 +3,8 @@
 //! A source (`transport/source.rs`) gives the bytes to send, `sender` and `receiver` move them reliably (handshake,
 //! acknowledgements, retransmission, timers), `congestion` limits the bytes in flight, `reduction` spreads a reduction over
 //! a round trip, `slow_start` ends slow start early, `ecn` carries marks back, `blocks` the ranges that have arrived,
-//! `quick_acks` says which acknowledgements are not delayed, `ictcp` sets windows at the receiver. `settings` has the fields, `defaults` their values by preset.
+//! `quick_acks` says which acknowledgements are not delayed, `ictcp` sets windows at the receiver, `nic_pacer` spaces segments at
+//! the interface. `settings` has the fields, `defaults` their values by preset.
 //!
 //! Sources: RFC 5681 (congestion control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042 (limited transmit), RFC 3168
 //! (ECN), RFC 8257 (DCTCP), RFC 9438 (CUBIC), RFC 9937 (proportional rate reduction), RFC 2018, RFC 2883 and RFC 6675
@@ -18,6 +19,7 @@ pub mod ecn;
 pub mod ictcp;
 #[cfg(test)]
 mod needless_tests;
+pub mod nic_pacer;
 mod preset;
 mod quick_acks;
 pub mod receiver;
@@ -32,6 +34,7 @@ pub mod slow_start;
 
 pub use self::choices::{Duplicates, Floor, Growth, Halves, IdleRestart, Paced, Repair};
 use self::ictcp::Interface;
+use self::nic_pacer::{BUCKET, Bucket, Paced as AtPacer};
 pub use self::preset::Preset;
 use self::receiver::{DELAYED_ACK, Receiver};
 use self::sender::{PACE, PROBE, RETRANSMIT, Sender};
@@ -76,14 +79,59 @@ pub struct Model {
     receivers: Ends<Receiver>,
     /// By the link by which a host's packets come, if a configuration sets windows at the receiver; else none.
     interfaces: Vec<Interface>,
+    /// By port of a host, if a configuration has HULL's pacer; else none.
+    buckets: Vec<Bucket>,
+    /// The connections of such configurations.
+    paced: Ends<AtPacer>,
 }
 
 impl Model {
     pub(super) fn new(configs: Configs<Tcp>) -> Model {
         let configs = configs.map(|config| config.resolved());
-        let links = if configs.any(|config| config.ictcp.is_some()) { configs.ports().links } else { 0 };
-        let interfaces = vec![Interface::default(); links];
-        Model { configs, senders: Ends::default(), receivers: Ends::default(), interfaces }
+        let links = |has: fn(&Tcp) -> bool| if configs.any(has) { configs.ports().links } else { 0 };
+        Model {
+            interfaces: vec![Interface::default(); links(|config| config.ictcp.is_some())],
+            buckets: vec![Bucket::default(); links(|config| config.nic_pacer.is_some())],
+            configs,
+            senders: Ends::default(),
+            receivers: Ends::default(),
+            paced: Ends::default(),
+        }
+    }
+
+    /// The next segment of a connection with HULL's pacer.
+    #[cold]
+    fn next_at_pacer(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
+        let config = self.configs.of(cx.conn(id));
+        let Some(rules) = &config.nic_pacer else { return (None, false) };
+        let (sender, source) = self.senders.at(id, cx);
+        let (own, bucket) = (self.paced.at(id, cx), &mut self.buckets[cx.port(id).index()]);
+        if !sender.may_send(config, source) {
+            return (None, false);
+        }
+        let waiting = sender.released(config, source);
+        let next = if waiting > 0 { waiting.min(config.mss.0) } else { config.mss.0 };
+        if own.holds(id, (next, waiting), bucket, rules, cx) {
+            return (None, false);
+        }
+        let (packet, more) = sender.next_packet(id, config, source, cx);
+        if let Some(packet) = &packet {
+            own.on_send(u64::from(packet.header.len), bucket, cx.now());
+        }
+        (packet, more)
+    }
+
+    /// A packet has come to the sender of a connection with HULL's pacer.
+    #[cold]
+    fn at_pacer(&mut self, id: ConnId, packet: &Packet, cx: &impl Host) {
+        let config = self.configs.of(cx.conn(id));
+        let Some(rules) = &config.nic_pacer else { return };
+        let (sender, source) = self.senders.at(id, cx);
+        let waiting = if sender.may_send(config, source) { sender.released(config, source) } else { 0 };
+        let marked = kind::plain(packet.header.kind) == kind::ACK && packet.header.kind & kind::ECE != 0;
+        let port = cx.port(id);
+        let bucket = &mut self.buckets[port.index()];
+        self.paced.at(id, cx).on_ack(marked, waiting, bucket, rules, cx.rate(port), cx.now());
     }
 }
 
@@ -99,6 +147,9 @@ impl Endpoint for Model {
         source.reset();
         sender.reset(config);
         sender.steer(id, key, config, cx);
+        if config.nic_pacer.is_some() {
+            self.paced.open(id, cx).reset(key, cx);
+        }
     }
 
     fn message(&mut self, flow: ConnId, start: Start, cx: &mut impl Host) {
@@ -137,12 +188,19 @@ impl Endpoint for Model {
         let (id, config) = (conn.via, self.configs.of(conn));
         let (sender, source) = self.senders.at(id, cx);
         sender.on_packet(id, packet, config, source, cx);
+        if config.nic_pacer.is_some() {
+            self.at_pacer(id, packet, cx);
+        }
     }
 
     #[inline]
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
+        let config = self.configs.of(cx.conn(id));
+        if config.nic_pacer.is_some() {
+            return self.next_at_pacer(id, cx);
+        }
         let (sender, source) = self.senders.at(id, cx);
-        sender.next_packet(id, self.configs.of(cx.conn(id)), source, cx)
+        sender.next_packet(id, config, source, cx)
     }
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
@@ -162,6 +220,11 @@ impl Endpoint for Model {
             (Owner::Sender(id), PROBE) => {
                 let (sender, source) = self.senders.at(id, cx);
                 sender.on_probe(id, self.configs.of(cx.conn(id)), source, cx);
+            }
+            (Owner::Sender(id), BUCKET) => {
+                if self.paced.at(id, cx).is_due(id, cx) {
+                    cx.ready(id);
+                }
             }
             _ => unreachable!("TCP has no other timers"),
         }

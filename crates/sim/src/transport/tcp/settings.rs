@@ -10,6 +10,7 @@ use super::choices::{
 use super::congestion::{Congestion, Pace};
 use super::ecn::Echo;
 use super::ictcp::Ictcp;
+use super::nic_pacer::NicPacer;
 use super::preset::Preset;
 use super::slow_start::SlowStart;
 use super::{advice, kind, receiver, sender};
@@ -192,6 +193,10 @@ pub struct Tcp {
     /// Absent: each has all of `receive_window`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ictcp: Option<Ictcp>,
+    /// Spaces the segments of flows whose packets are marked by a token bucket in the host's interface (HULL). Absent: they go
+    /// as window and `pacing` let them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_pacer: Option<NicPacer>,
 }
 
 impl Default for Tcp {
@@ -242,6 +247,7 @@ impl Default for Tcp {
             tagging: None,
             repath: None,
             ictcp: None,
+            nic_pacer: None,
         }
     }
 }
@@ -314,6 +320,10 @@ impl Settings for Tcp {
         if self.repath.is_some() && self.echo().is_none() {
             let why = "needs marks: set ecn = true, or a congestion control that reads them, such as dctcp";
             problems.push(Problem::new("repath", why));
+        }
+        if self.nic_pacer.is_some() && self.echo().is_none() {
+            let why = "needs marks: set ecn = true, or a congestion control that reads them, such as dctcp";
+            problems.push(Problem::new("nic_pacer", why));
         }
         if self.congestion().models_path() && !self.sack() {
             let why = format!(

@@ -352,6 +352,15 @@ impl Sender {
         }
     }
 
+    /// Payload of new segments, and of those that a timeout rewound, that could go at once.
+    pub fn released(&self, config: &Tcp, source: &impl Source) -> u64 {
+        let (gone, most) = match self.selective.as_deref() {
+            Some(own) => (own.board.pipe(), self.window.usable().min(self.receive_window(config))),
+            None => (self.next_seq - self.una_seq, self.allowance(config)),
+        };
+        most.saturating_sub(gone).min(self.end_seq - self.next_seq + source.left())
+    }
+
     /// Whether the receiver has reported a segment in flight as arrived, by SACK.
     pub fn has_sack_of(&self, number: u32) -> bool {
         self.selective.as_ref().is_some_and(|own| own.board.is_sacked(number))
