@@ -1,5 +1,7 @@
 """From the files of HPCC's simulator to a report, as the page for its users says."""
 
+from collections import Counter
+
 import pages
 import pytest
 from interchange_examples import source
@@ -7,7 +9,7 @@ from interchange_examples import source
 import flowyard as fy
 from flowyard import cli
 from flowyard.errors import UserError
-from flowyard.interchange import hpcc_pfc, hpcc_qlen
+from flowyard.interchange import hpcc_fct, hpcc_pfc, hpcc_qlen
 
 PAGE = pages.ROOT / "docs" / "how-to" / "from-ns3-or-htsim.md"
 
@@ -103,6 +105,29 @@ def test_queue_lengths_are_those_of_hpccs_file(tmp_path):
     assert block.time_ps == samples["time_ps"].max() // 1000 * 1000
     with pytest.raises(UserError, match="has no samples"):
         hpcc_qlen.write(fy.run(INCAST))
+
+
+def test_completion_times_are_those_of_hpccs_file(tmp_path):
+    scenario = {**INCAST, "traffic": [*INCAST["traffic"], {**INCAST["traffic"][0], "name": "again"}]}
+    run = fy.run(scenario)
+    (tmp_path / "run").mkdir()
+    run.write(tmp_path / "run")
+    path = tmp_path / "fct.txt"
+    assert cli.main(["export", str(tmp_path / "run"), "--to", "hpcc-fct", "-o", str(path)]) == 0
+    text = path.read_text(encoding="utf-8")
+    found = hpcc_fct.read(source(text))
+    rows = run.flows.to_polars().sort("id").to_dicts()
+    # Host 0 is node 1, named "host 1".
+    expected = [(row["src"] + 1, row["dst"] + 1, row["size_bytes"], row["start_ps"] // 1000) for row in rows]
+    assert sorted((flow.src, flow.dst, flow.size_bytes, flow.start_ps // 1000) for flow in found) == sorted(
+        expected
+    )
+    ends = [flow.end_ps for flow in found]
+    assert ends == sorted(ends)
+    assert max(ends) == pytest.approx(max(row["start_ps"] + row["fct_acked_ps"] for row in rows), abs=2000)
+    # The second flow between two hosts has the next port.
+    assert Counter(line.split()[2] for line in text.splitlines()) == {"10000": 4, "10001": 4}
+    assert cli.main(["compare", str(tmp_path / "run"), str(path), "--json"]) == 0
 
 
 @pytest.mark.parametrize(

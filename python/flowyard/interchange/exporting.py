@@ -18,6 +18,7 @@ from flowyard.folders.reading import shown
 from flowyard.interchange import (
     cdf,
     graphs,
+    hpcc_fct,
     hpcc_flow,
     hpcc_pfc,
     hpcc_qlen,
@@ -43,7 +44,7 @@ FORMATS = {
 }
 
 # Of the folder of a run rather than a scenario.
-OF_RUNS = {"hpcc-pfc": ".pfc.txt", "hpcc-qlen": ".qlen.txt"}
+OF_RUNS = {"hpcc-fct": ".fct.txt", "hpcc-pfc": ".pfc.txt", "hpcc-qlen": ".qlen.txt"}
 
 # Formats of tables, which another verb writes.
 TABLES = ("csv", "tsv", "xlsx", "excel", "parquet", "json")
@@ -118,13 +119,16 @@ def require_format(to: str) -> None:
 
 
 def of_run(folder: str, to: str) -> Exported:
-    """The pauses or the queue lengths of a run, as HPCC's code lists them.
+    """Completion times, pauses or queue lengths of a run, as HPCC's code lists them.
 
     Args:
         folder: The folder of the run.
         to: The format, one of OF_RUNS.
     """
     run = results.open_run(folder)
+    if to == "hpcc-fct":
+        text = hpcc_fct.write(run)
+        return Exported(text, {"flows": text.count("\n")})
     if to == "hpcc-pfc":
         text = hpcc_pfc.write(run)
         return Exported(text, {"frames": text.count("\n")})

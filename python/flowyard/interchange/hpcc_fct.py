@@ -5,19 +5,29 @@
 A line is a flow that has finished: source and destination as addresses in hexadecimal, source and destination
 port, bytes, start, completion time and completion time alone in the network, all three in ns. The code gives node
 i the address 11.x.y.1, where x.y are the two bytes of i; descendants write i itself. The time ends with the last
-acknowledgement at the sender (`qp_finish` of third.cc).
+acknowledgement at the sender (`qp_finish` of third.cc). Source ports count the flows between two hosts from 10000 on.
 """
 
 import re
+from collections import Counter
+from typing import TYPE_CHECKING
 
 from flowyard.folders.reading import shown
 from flowyard.interchange.finished import Finished
 from flowyard.interchange.hpcc_flow import BYTES_MAX
+from flowyard.interchange.hpcc_ports import hosts_of
 from flowyard.interchange.text import Source
+
+if TYPE_CHECKING:
+    from flowyard.results import Result
 
 # Columns; descendants append some of their own.
 WORDS = 8
 PS_PER_NS = 1000
+# Ports that the code gives the first flow between two hosts, and that its files of flows name as destination.
+FIRST_PORT = 10_000
+TO_PORT = 100
+_ADDRESS_OF_0 = 0x0B000001
 NS_MAX = 10**15
 _ADDRESS = re.compile(r"0b[0-9a-f]{6}", re.ASCII)
 # An address as a decimal number is beyond any node's.
@@ -51,6 +61,28 @@ def read(source: Source) -> list[Finished]:
         )
         flows.append(Finished(src, dst, size, start + fct, start_ps=start, ideal_fct_ps=ideal))
     return flows
+
+
+def write(result: "Result") -> str:
+    """The flows of a run that have finished, in the order in which they did.
+
+    A flow whose transport does not acknowledge ends with its last byte at the receiver. The time alone in the network
+    is `ideal_fct_ps`, which that code computes with a formula of its own.
+    """
+    hosts = hosts_of(result)
+    ports: Counter[tuple[int, int]] = Counter()
+    rows = []
+    flows = result.flows.to_polars().drop_nulls("start_ps").sort("start_ps", "id")
+    columns = ("src", "dst", "size_bytes", "start_ps", "fct_ps", "fct_acked_ps", "ideal_fct_ps")
+    for src, dst, size, start, received, acked, ideal in flows.select(columns).iter_rows():
+        port = FIRST_PORT + ports[src, dst]
+        ports[src, dst] += 1
+        fct = acked if acked is not None else received
+        if fct is not None:
+            ends = " ".join(f"{_ADDRESS_OF_0 + (hosts[host] << 8):08x}" for host in (src, dst))
+            times = " ".join(str(time // PS_PER_NS) for time in (start, fct, ideal))
+            rows.append((start + fct, f"{ends} {port} {TO_PORT} {size} {times}\n"))
+    return "".join(line for _, line in sorted(rows, key=lambda row: row[0]))
 
 
 def _node(source: Source, line: int, name: str, word: str) -> int:

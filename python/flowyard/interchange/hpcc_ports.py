@@ -1,6 +1,7 @@
-"""Ports of a run's network by the numbers that HPCC's ns-3 code gives them: node, kind of node, port from 1."""
+"""A run's network by the numbers that HPCC's ns-3 code gives it: nodes, kinds of nodes, ports from 1."""
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -28,6 +29,17 @@ def ports_of(result: "Result") -> list[Port]:
         taken[name] = taken.get(name, 0) + 1
         ports.append(Port(numbers[name], not link["tier"].startswith("host-"), taken[name]))
     return ports
+
+
+def hosts_of(result: "Result") -> list[int]:
+    """The number of each host's node, by the number of the host."""
+    numbers = _numbers(result.links.to_polars().sort("id")["from"].to_list())
+    topology = result.summary["scenario"]["topology"]
+    own = topology.get("explicit", {}).get("hosts") if isinstance(topology, Mapping) else None
+    if isinstance(own, list):
+        return [numbers[name] for name in own]
+    named = (f"host {number}" for number in range(len(numbers)))
+    return [numbers[name] for name in named if name in numbers]
 
 
 def _numbers(names: list[str]) -> dict[str, int]:
