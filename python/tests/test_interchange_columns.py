@@ -218,6 +218,7 @@ def test_the_user_names_the_columns(read):
         ({"start_unit": None}, "start is .*500.*without a unit.*--start-unit"),
         ({"columns": "id,src,dst,size,start_us"}, "--start-unit ns: the column .*start_us.* has its unit"),
         ({"columns": "id,src,dst,size,colour"}, '"colour" is no name of a column'),
+        ({"columns": "start_us,src,dst"}, '"start_us" is of flows, which need a size, too'),
         ({"columns": "id,src,dst,size,bytes"}, "are both the size"),
         ({"columns": "a,b,rate"}, "flow-table|which .* does not have|--start-unit"),
     ):

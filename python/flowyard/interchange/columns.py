@@ -54,9 +54,9 @@ NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     FLOWS: {
         "src": _ends("src source sender from", "srcid srchost srcnode"),
         "dst": _ends("dst dest destination receiver to target", "dstid dsthost dstnode"),
-        "size": ("size", "bytes", "flow_size", "flowsize", "message_size", "msg_size", "volume"),
+        "size": ("size", "bytes", "flow_size", "flowsize", "message_size", "msg_size", "volume", "payload"),
         "packets": ("packets", "pkts", "num_packets", "packet_count", "n_packets"),
-        "start": ("start", "start_time", "starttime", "arrival", "arrival_time", "time", "timestamp", "t"),
+        "start": ("start", "start_time", "starttime", "arrival", "arrival_time", "begin", "time", "timestamp", "t"),
         "deadline": ("deadline", "due"),
     },
     CABLES: {
@@ -217,6 +217,10 @@ def asked(text: str) -> tuple[str, list[Column]]:
         raise UserError(f"--columns {text}: does not name the columns of a table; {allowed()}")
     columns = named(words, kind)
     for column in columns:
+        if not column.role and kind == CABLES and _column(column.name, FLOWS).role:
+            raise UserError(
+                f"--columns {text}: {shown(column.name)} is of flows, which need a size, too: as in src,dst,size,start_us"
+            )
         if not column.role and _plain_name(column.name) not in IGNORED:
             raise UserError(f"--columns {text}: {shown(column.name)} is no name of a column; {allowed()}")
     return kind, unique(columns, f"--columns {text}")
