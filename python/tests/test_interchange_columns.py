@@ -65,9 +65,9 @@ def test_columns_that_could_be_several_are_refused(read, text, said):
 
 @pytest.mark.parametrize("chosen", [(), ("flow-table",)])
 def test_unknown_names_of_columns_lead_to_the_option_that_names_them(read, chosen):
-    text = "client,server,payload,t\n0,1,3000,0\n1,2,3000,5\n"
+    text = "client,server,amount,t\n0,1,3000,0\n1,2,3000,5\n"
     with pytest.raises(
-        UserError, match='not known: "client", "server", "payload"; name all 4, in order'
+        UserError, match='not known: "client", "server", "amount"; name all 4, in order'
     ) as told:
         read({"flows.csv": text}, topology="single-switch", formats=chosen)
     assert "--format" not in str(told.value)
@@ -141,7 +141,7 @@ def test_a_unit_alone_is_a_column_of_sizes(read, name, size):
     assert flows(read(table, topology="single-switch")) == [(0, 1, size, 2 * 10**9)]
 
 
-@pytest.mark.parametrize("name", ["bits", "Kb", "Mbit", "amount", "payload"])
+@pytest.mark.parametrize("name", ["bits", "Kb", "Mbit", "amount"])
 def test_flows_without_a_column_of_sizes_are_no_cables(read, name):
     with pytest.raises(
         UserError, match=f'line 1: has no column of sizes, but "{name}"; .* as in size_kb; name the'

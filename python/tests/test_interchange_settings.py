@@ -95,8 +95,8 @@ def test_the_settings_of_hpccs_code_become_fields(tmp_path):
     run = {"until": "4s", "time_unit": "1ns", "ties": "arrival", "measure": measure}
     assert found.scenario["run"] == run
     assert "faults" not in found.scenario
-    left = next(note for note in found.notes if note.startswith("without a counterpart"))
-    assert left.endswith(": USE_DYNAMIC_PFC_THRESHOLD, PINT_PROB")
+    assert "without a counterpart here: USE_DYNAMIC_PFC_THRESHOLD" in found.notes
+    assert "for HPCC-PINT alone: PINT_PROB" in found.notes
     result = fy.run(found.scenario, {"run.audit": True})
     assert (result.status, result.violations) == ("complete", [])
 
