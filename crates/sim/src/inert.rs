@@ -91,6 +91,9 @@ fn members(scenario: &Scenario) -> Vec<Advice> {
         if scenario.traffic.iter().all(|entry| !scenario.transport_of(entry).profile().ecn_capable) {
             found.extend(marks(queue));
         }
+        if scenario.traffic.iter().all(|entry| !scenario.transport_of(entry).profile().marks_unscheduled) {
+            found.extend(selective(queue));
+        }
     }
     if let Some(agent) = &scenario.agent {
         found.extend(unread("agent", agent.name(), agent, agent.unread()));
@@ -180,6 +183,17 @@ fn marks(queue: &Queue) -> Vec<Advice> {
         }],
         _ => found,
     }
+}
+
+/// A queue that drops unscheduled packets before others, where no sender marks any.
+fn selective(queue: &Queue) -> Option<Advice> {
+    queue.drops_unscheduled().then(|| Advice {
+        path: format!("queue.{}", queue.name()),
+        message: "drops no packet before others: no transport here marks packets that it sends before its receiver \
+                  schedules any (homa, sird, phost, dcpim and ndp do)"
+            .into(),
+        write: "queue = \"strict-priority\"".into(),
+    })
 }
 
 /// The time after which routes follow faults, where there are none for them to follow.
@@ -320,7 +334,9 @@ fn class(queue: &Queue, entry: &Entry) -> Option<Advice> {
         ),
     };
     let write = match queue {
-        Queue::StrictPriority(_) => format!("queue.strict-priority.classes = {}", class.max(1) + 1),
+        Queue::StrictPriority(_) | Queue::SelectiveDrop(_) => {
+            format!("queue.{name}.classes = {}", class.max(1) + 1)
+        }
         _ => "queue = \"strict-priority\"".to_string(),
     };
     Some(Advice { path: format!("traffic.{}.class", entry.name), message, write })

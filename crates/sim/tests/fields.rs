@@ -331,6 +331,8 @@ const UNREAD: &[&str] = &[
     "repflow.tcp.tail_loss_probe",
     "repflow.tcp.undo",
     "roce.entropy_values",
+    "selective-drop.mark_on",
+    "selective-drop.threshold",
     "strict-priority.mark_on",
     "strict-priority.threshold",
     "tcp.delayed_ack_timeout",

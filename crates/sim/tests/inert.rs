@@ -73,6 +73,24 @@ fn fields_that_others_leave_unread() {
     );
 }
 
+/// Ports that drop unscheduled packets before others have none to drop under a transport that marks none.
+#[test]
+fn selective_dropping_of_packets_that_nobody_marks() {
+    let plain = || one("queue.selective-drop", "queue = \"strict-priority\"");
+    let told = |transport: &str, queue: &str| {
+        with(&format!("transport.{transport}\nqueue.selective-drop = {queue}"))
+    };
+    for transport in ["tcp = {}", "phost.free_tokens = 0", "dcpim.short = 0"] {
+        assert_eq!(told(transport, "{}"), plain(), "{transport}");
+    }
+    for transport in ["homa = {}", "phost = {}", "dcpim = {}", "ndp.trimming = false"] {
+        assert_eq!(told(transport, "{}"), [], "{transport}");
+    }
+    let marking = "{ mark = \"port\" }";
+    assert_eq!(told("sird.unscheduled = \"0B\"", marking), plain());
+    assert_eq!(told("sird.unscheduled = \"10KB\"", marking), []);
+}
+
 #[test]
 fn fields_for_flows_that_there_are_none_of() {
     let flow = "matrix.pairs = [[0, 1]]";

@@ -100,6 +100,7 @@ queues! {
     credit::CreditPort = "credit",
     link_credits::LinkCredits = "link-credits",
     wfq::Wfq = "wfq",
+    selective_drop::SelectiveDrop = "selective-drop",
 }
 
 /// Properties of a queue's configuration for the check and the engine.
@@ -117,6 +118,11 @@ pub trait Settings {
     /// Fields that concern marks only: without ECN-capable packets nothing reads them.
     fn for_marks(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Whether it drops packets that senders mark as unscheduled before others, which is all that it has beyond other queues.
+    fn drops_unscheduled(&self) -> bool {
+        false
     }
 
     /// Classes that a port serves apart; 1: it reads no packet's class.

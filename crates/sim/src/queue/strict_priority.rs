@@ -167,6 +167,13 @@ impl Model {
         (queue.len() + u32::from(wire > 0), queue.bytes() + u64::from(wire))
     }
 
+    /// The packets and bytes that count as an arriving packet finds them: those of its own class, or all of the port.
+    #[inline]
+    pub(super) fn found_by(&self, id: PacketId, by_class: bool, cx: &PortContext) -> (u32, u64) {
+        let wire = cx.port.wire_bytes;
+        if by_class { self.in_class(self.sorted(id, cx).1, wire) } else { self.in_port(wire, cx) }
+    }
+
     /// Whether a packet of that class is to be marked, given the packet on the wire.
     #[inline]
     fn marks(&self, class: u8, wire: u32, cx: &PortContext) -> bool {

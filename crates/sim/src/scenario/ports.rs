@@ -281,11 +281,13 @@ fn has(queue: &Queue, feature: Feature) -> bool {
     feature.is_everywhere() || queue.offers().contains(&feature)
 }
 
-/// The names of the queues that offer all these features with their default settings.
+/// The names of the queues that offer all these features with their default settings, and drop no packets before others.
 fn queues_with(features: &[Feature]) -> Vec<&'static str> {
     let offers = |name: &str| {
         let queue = Queue::deserialize(&json!({ name: {} }));
-        queue.is_ok_and(|queue| features.iter().all(|feature| has(&queue, *feature)))
+        queue.is_ok_and(|queue| {
+            !queue.drops_unscheduled() && features.iter().all(|feature| has(&queue, *feature))
+        })
     };
     Queue::NAMES.iter().copied().filter(|name| offers(name)).collect()
 }

@@ -29,6 +29,9 @@ pub struct Profile {
     pub link_bytes: u64,
     /// Whether data packets are ECN-capable, so that queues may mark them.
     pub ecn_capable: bool,
+    /// Whether it marks the packets that it sends before their receiver has scheduled any, so that ports may drop them before
+    /// others: see [`flag::DROPPABLE`](crate::engine::contract::packet::flag::DROPPABLE).
+    pub marks_unscheduled: bool,
     /// Whether ports to hosts may mark them by default, as others do.
     pub marks_last_hop: bool,
     /// The field by which it gives its packets classes of its own, if it does.
@@ -77,6 +80,7 @@ impl Profile {
             answers_per_packet: 1.0,
             link_bytes: 0,
             ecn_capable: false,
+            marks_unscheduled: false,
             marks_last_hop: true,
             class_field: None,
             subflows: 0,

@@ -10,7 +10,7 @@ use super::delivery::Delivery;
 use super::reassembly::{Arrival, Reassembly, Record};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Toward};
-use crate::engine::contract::packet::{Header, Packet};
+use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::units::Time;
 
@@ -148,16 +148,16 @@ impl Tokened {
         format: &Format,
         cx: &mut impl Host,
     ) -> Option<Packet> {
-        let (packet, token) = if self.is_free() {
+        let (packet, token, flags) = if self.is_free() {
             self.free_sent += 1;
-            (self.free_sent - 1, self.free_sent)
+            (self.free_sent - 1, self.free_sent, flag::DROPPABLE)
         } else {
             let now = cx.now();
             while self.tokens.front().is_some_and(|token| token.expires < now) {
                 self.tokens.pop_front();
             }
             let token = self.tokens.pop_front()?;
-            (token.packet, token.number)
+            (token.packet, token.number, 0)
         };
         let offset = u64::from(packet) * format.payload;
         let len = format.payload.min(self.size - offset) as u16;
@@ -174,7 +174,7 @@ impl Tokened {
             seq: self.size,
             ack: u64::from(token),
         };
-        Some(cx.packet(id, Toward::Receiver, format.wire(len), 0, header))
+        Some(cx.packet(id, Toward::Receiver, format.wire(len), flags, header))
     }
 
     /// All bytes have arrived.

@@ -297,6 +297,15 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             "[queue.strict-priority]\nmark = \"none\"\nlimit = {{ packets = {limit} }}\nclasses = {classes}"
         )
     });
+    let selective =
+        (0u32..12, any::<bool>(), 1u32..9, 2u32..40).prop_map(|(drop, by_port, classes, limit)| {
+            format!(
+                "[queue.selective-drop]\ndrop_above = \"{}B\"\ndrop_by = \"{}\"\nclasses = {classes}\n\
+             limit = {{ packets = {limit} }}",
+                750 * drop + 64,
+                if by_port { "port" } else { "class" }
+            )
+        });
     let expresspass = (1u32..11, 1u32..60, 0u32..4, 0u32..3).prop_map(|(rate, small, jitter, loss)| {
         format!(
             "[transport.expresspass]\ninitial_rate = {}\nsmall_packets = {small}\njitter = {}\ntarget_loss = {}\n\
@@ -453,9 +462,11 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         (numfabric, wfq.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), wfq).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (pfabric, pfabric_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
-        (homa, classes.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
-        (phost, classes.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
-        (dcpim, classes).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (homa, prop_oneof![classes.clone(), selective.clone()])
+            .prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (phost, prop_oneof![classes.clone(), selective.clone()])
+            .prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (dcpim, prop_oneof![classes, selective]).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (sird, prop_oneof![marking, ecn]).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (expresspass, credit.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), credit).prop_map(|(transport, queue)| transport + "\n" + &queue),

@@ -44,6 +44,7 @@ mod rate_controls;
 mod rcp;
 mod recovery;
 mod repflow;
+mod selective_drop;
 mod send_buffer;
 mod sird;
 mod slots;

@@ -220,7 +220,7 @@ impl PortContext<'_> {
         self.losses.trims += 1;
         self.losses.trimmed_bytes += u64::from(packet.size - size);
         packet.size = size;
-        packet.flags |= flag::TRIMMED;
+        packet.flags = packet.flags & !flag::DROPPABLE | flag::TRIMMED;
         if self.after.watch.is_on() {
             self.see(Step::Trimmed, id);
         }

@@ -76,8 +76,11 @@ pub mod flag {
     pub const ECN_CAPABLE: u8 = 4;
     /// Congestion experienced: a port has marked it.
     pub const CE: u8 = 8;
-    /// Its header found the queue full, and is being returned to its sender.
+    /// Its header found the queue full, and is being returned to its sender. Of trimmed packets alone.
     pub const BOUNCED: u8 = 32;
+    /// Of a packet with its payload, in the same bit: its sender has sent it before its receiver has scheduled any, and ports may
+    /// drop it before others.
+    pub const DROPPABLE: u8 = BOUNCED;
     /// Its source has chosen the whole path, which the label names: see [`crate::engine::data::paths`].
     pub const ROUTED: u8 = 64;
     /// It goes that path backwards.
@@ -95,6 +98,12 @@ impl Packet {
     #[inline]
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
+    }
+
+    /// Whether ports may drop it before others.
+    #[inline]
+    pub fn is_droppable(&self) -> bool {
+        self.flags & (flag::DROPPABLE | flag::TRIMMED) == flag::DROPPABLE
     }
 
     /// Lets ports mark it instead of dropping it, if so.

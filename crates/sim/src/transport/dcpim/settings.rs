@@ -182,6 +182,7 @@ impl Settings for Dcpim {
         Profile {
             framing: Some(framing),
             answer_bytes: self.header_bytes.0,
+            marks_unscheduled: short > 0,
             class_field: Some("data_classes"),
             timeout_max: Time(interval.0 << DOUBLINGS_MOST),
             initial_burst: Some(u64::from(short)),

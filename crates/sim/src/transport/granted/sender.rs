@@ -6,7 +6,7 @@ use super::cut::Cut;
 use super::{Terms, kind};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Toward};
-use crate::engine::contract::packet::{Header, Packet};
+use crate::engine::contract::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::transport::backoff::Backoff;
 use crate::units::Time;
@@ -147,7 +147,9 @@ impl Sender {
             seq: self.size,
             ack: self.unscheduled,
         };
-        let packet = cx.packet(id, Toward::Receiver, piece.wire as u32, 0, header);
+        let is_unscheduled = is_new && piece.offset < self.unscheduled;
+        let flags = if is_unscheduled { flag::DROPPABLE } else { 0 };
+        let packet = cx.packet(id, Toward::Receiver, piece.wire as u32, flags, header);
         if !self.may_send() {
             self.rest(id, terms, cx);
         }

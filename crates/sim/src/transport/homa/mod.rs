@@ -239,6 +239,7 @@ impl Settings for Homa {
             packet_max: full.max(cut.payload[1] + cut.overhead[1]).max(self.least_frame.0),
             answer_bytes: self.control(),
             link_bytes: self.frame_overhead.0,
+            marks_unscheduled: true,
             class_field: Some("levels"),
             // Shorter messages go first: one without an end would never go.
             endless: false,

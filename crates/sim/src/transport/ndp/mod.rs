@@ -83,6 +83,9 @@ pub struct Ndp {
     /// An erasure code: a new packet of code, in place of a retransmission, for each that is trimmed or lost. Absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Code>,
+    /// Whether ports may trim data packets. Without, a port drops one that finds no room, and its sender learns of that by the
+    /// backstop timer alone: for ports that drop packets of the first window before others ("selective-drop").
+    pub trimming: bool,
     /// Whether packets of the first window go with the headers, and are never trimmed (the OMNeT++ model, where they
     /// carry SYN; its header queue has no limit). By default, as in the paper, they are data as any other.
     pub first_window_as_headers: bool,
@@ -187,6 +190,7 @@ impl Default for Ndp {
             pull_spacing: None,
             repeat_order: RepeatOrder::Lowest,
             code: None,
+            trimming: true,
             first_window_as_headers: false,
             path_penalty: None,
             entropy: None,
@@ -262,6 +266,7 @@ impl Settings for Ndp {
             answer_bytes: self.control_bytes.0,
             answers_per_packet: if self.pull_ack { 1.0 } else { 2.0 },
             timeout_max: Time((longest.0 as f64 * (1.0 + self.rto_spread)) as u64),
+            marks_unscheduled: !self.first_window_as_headers,
             in_flight_max: Some(u64::from(self.initial_window())),
             host_fields: vec![
                 ("pull_order", json!(self.pull_order)),
@@ -276,7 +281,7 @@ impl Settings for Ndp {
 
     fn needs(&self) -> Needs {
         Needs {
-            features: vec![Feature::Trimming],
+            features: if self.trimming { vec![Feature::Trimming] } else { Vec::new() },
             priority: matches!(self.pull_order, PullOrder::Strict | PullOrder::Weighted),
             paths: self.path_penalty.is_some().then_some("path_penalty"),
             entropy: self.entropy.is_some().then_some("entropy"),
@@ -289,6 +294,10 @@ impl Settings for Ndp {
         if self.mtu_includes_header && self.header_bytes >= self.mtu {
             let why = format!("{} leaves no payload in an mtu of {}", self.header_bytes, self.mtu);
             problems.push(Problem::new("header_bytes", why));
+        }
+        if !self.trimming && !self.backstop {
+            let why = "false, and without trimming nothing else reports a lost packet to its sender";
+            problems.push(Problem::new("backstop", why));
         }
         problems
     }

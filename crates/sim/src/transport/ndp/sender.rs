@@ -309,7 +309,7 @@ impl Sender {
     #[inline]
     pub fn next_packet(&mut self, id: ConnId, config: &Ndp, cx: &mut impl Host) -> (Option<Packet>, bool) {
         let now = cx.now();
-        let mut flags = flag::TRIMMABLE;
+        let mut flags = if config.trimming { flag::TRIMMABLE } else { 0 };
         let number = if self.has_credit() && !self.repeats.is_empty() {
             self.use_credit();
             cx.sender(id).retransmissions += 1;
@@ -318,9 +318,7 @@ impl Sender {
             if self.first_window > 0 {
                 self.first_window -= 1;
                 self.unheard += 1;
-                if config.first_window_as_headers {
-                    flags = flag::CONTROL;
-                }
+                flags = if config.first_window_as_headers { flag::CONTROL } else { flags | flag::DROPPABLE };
             } else {
                 self.use_credit();
             }

@@ -125,6 +125,7 @@ impl Settings for Phost {
         let interval = self.request_interval.or(INTERVAL_LEAST);
         Profile {
             answer_bytes: self.header_bytes.0,
+            marks_unscheduled: self.free_tokens > 0,
             class_field: Some("data_class"),
             timeout_max: Time(interval.0 << DOUBLINGS_MOST),
             initial_burst: Some(u64::from(self.free_tokens)),

@@ -190,6 +190,7 @@ impl Settings for Sird {
             answer_bytes: self.least_frame.0,
             link_bytes: ETHERNET.min(header),
             ecn_capable: true,
+            marks_unscheduled: self.unscheduled != Derived::Given(Bytes(0)),
             class_field: Some("scheduled_class"),
             // Shorter messages go first: one without an end would never go.
             endless: false,
