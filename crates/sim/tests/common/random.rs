@@ -300,7 +300,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
     let selective =
         (0u32..12, any::<bool>(), 1u32..9, 2u32..40).prop_map(|(drop, by_port, classes, limit)| {
             format!(
-                "[queue.selective-drop]\ndrop_above = \"{}B\"\ndrop_by = \"{}\"\nclasses = {classes}\n\
+                "[queue.selective-drop]\ndrop_above = {{ bytes = \"{}B\" }}\ndrop_by = \"{}\"\nclasses = {classes}\n\
              limit = {{ packets = {limit} }}",
                 750 * drop + 64,
                 if by_port { "port" } else { "class" }

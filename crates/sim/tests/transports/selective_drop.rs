@@ -23,7 +23,7 @@ fn messages(settings: &str, apart: u64, bytes: u64) -> String {
 /// Homa with seven unscheduled packets of one level, over ports with that queue.
 fn homa(queue: &str) -> String {
     format!(
-        "[transport.homa]\nrtt_bytes = \"{}B\"\nunscheduled_levels = 1\nresend_interval = \"2ms\"\n\
+        "[transport.homa]\nrtt_bytes = \"{}B\"\nunscheduled_levels = 1\nresend_interval = \"10ms\"\n\
          [queue.selective-drop]\n{queue}\n",
         7 * WIRE
     )
@@ -39,8 +39,8 @@ fn longest_queue(run: &Run) -> u64 {
 fn an_incast_stops_a_packet_behind_the_threshold() {
     for mode in MODES {
         for (threshold, most) in [(1499, 1), (6000, 5), (7499, 5), (7500, 6)] {
-            let text = messages(&homa(&format!("drop_above = \"{threshold}B\"")), 0, 7 * PAYLOAD);
-            let run = run_with(&text, &[("run.port_mode", mode), ("run.until", "1900us")]);
+            let text = messages(&homa(&format!("drop_above.bytes = \"{threshold}B\"")), 0, 7 * PAYLOAD);
+            let run = run_with(&text, &[("run.port_mode", mode), ("run.until", "9ms")]);
             assert_eq!(longest_queue(&run), most * WIRE, "{threshold} B, {mode}");
             let (sent, dropped) = (run.flows("packets_sent"), run.flows("drops"));
             assert_eq!(sent.iter().sum::<u64>(), 7 * SENDERS);
@@ -95,8 +95,9 @@ fn other_transports_recover_by_their_own_means() {
         ("ndp = { trimming = false }", ""),
     ] {
         for mode in MODES {
-            let settings =
-                format!("transport.{transport}\n[queue.selective-drop]\ndrop_above = \"3KB\"\n{queue}\n");
+            let settings = format!(
+                "transport.{transport}\n[queue.selective-drop]\ndrop_above.bytes = \"3KB\"\n{queue}\n"
+            );
             let run = run_with(&messages(&settings, 0, 6000), &[("run.port_mode", mode)]);
             assert!(run.counters().drops > 0, "{transport}");
             assert!(run.flows("delivered_bytes").into_iter().all(|bytes| bytes == 6000), "{transport}");
@@ -111,7 +112,7 @@ fn unmarked_packets_are_not_dropped_early() {
     let digest = |queue: &str| {
         let settings =
             format!("transport.tcp = {{ rto_min = \"1ms\" }}\n[queue.{queue}]\nlimit.packets = 60\n");
-        run(&messages(&settings, 0, 30_000)).digest()
+        run(&messages(&settings, 0, 30_000)).digest().to_string()
     };
     assert_eq!(digest("selective-drop"), digest("strict-priority"));
 }
