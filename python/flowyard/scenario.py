@@ -81,6 +81,7 @@ __all__ = [
     "Divide",
     "Drb",
     "Drill",
+    "DropBy",
     "DropTail",
     "Dual",
     "Dumbbell",
@@ -201,6 +202,7 @@ __all__ = [
     "Ndp",
     "NdpPort",
     "NewReno",
+    "NicPacer",
     "Nix",
     "Normal",
     "Nscc",
@@ -296,6 +298,7 @@ __all__ = [
     "Scenario",
     "ScheduledLevels",
     "Search",
+    "SelectiveDrop",
     "Send",
     "Shares",
     "Single",
@@ -1932,6 +1935,11 @@ class Tcp(Model):
     to `receive_window`. Absent: each has all of `receive_window`.
     """
 
+    nic_pacer: NicPacer | None = None
+    """Spaces the segments of flows whose packets are marked by a token bucket in the host's interface
+    (HULL). Absent: they go as window and `pacing` let them.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reno(Model):
@@ -2371,6 +2379,33 @@ class Ictcp(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NicPacer(Model):
+    """HULL's pacer."""
+
+    association: float = 0.125
+    """p_a: probability with which an acknowledgement that echoes a mark puts its flow under the pacer
+    (1/8). At most 1.0.
+    """
+
+    lasts: str = "10ms"
+    """T_i: a flow leaves the pacer so long after the latest such acknowledgement (10 ms). A time, such as
+    "10us", at most 1000s.
+    """
+
+    interval: str = "64us"
+    """T_r: time between two changes of the rate (64 us). A time, such as "10us", at least 1us, at most 1s."""
+
+    eta: float = 0.125
+    """eta: weight of an interval's payload in the rate (0.125). At most 1.0."""
+
+    beta: float = 16.0
+    """beta: rate added each interval for so much backlog, in 1/s (16). At most 1000000.0."""
+
+    bucket: str = "24KB"
+    """Bytes that the bucket holds (24 KB). A size, such as "64KiB", at least 1B, at most 1GB."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ndp(Model):
     """NDP. Every point in which paper, htsim and the OMNeT++ model differ is a field."""
 
@@ -2433,6 +2468,12 @@ class Ndp(Model):
     code: Code | None = None
     """An erasure code: a new packet of code, in place of a retransmission, for each that is trimmed or
     lost. Absent: none.
+    """
+
+    trimming: bool = True
+    """Whether ports may trim data packets. Without, a port drops one that finds no room, and its sender
+    learns of that by the backstop timer alone: for ports that drop packets of the first window before
+    others ("selective-drop").
     """
 
     first_window_as_headers: bool = False
@@ -4944,6 +4985,46 @@ class Wfq(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SelectiveDrop(Model):
+    """A queue for each class, served in the order of their numbers; packets that are sent before their
+    receiver schedules any are dropped above a low threshold, and all packets that arrive at a full
+    shared buffer.
+    """
+
+    _tag = "selective-drop"
+
+    drop_above: Limit = LimitBytes("6KB")
+    """An arriving unscheduled packet is dropped if more than this is there, itself not included (Aeolus: 6
+    kB at 10 Gbps, from memory).
+    """
+
+    drop_by: DropBy = "class"
+    """The bytes that are compared with `drop_above`."""
+
+    classes: int = 8
+    """Number of classes. Class 0 goes first; packets of a class beyond the last one go with the last. At
+    least 1, at most 8.
+    """
+
+    limit: Limit = LimitFullPackets(240)
+    """Limit of all classes together, for packets of both kinds."""
+
+    mark: MarkBy = "none"
+    """The bytes that are compared with `threshold`, at which ECN-capable packets are marked."""
+
+    threshold: Limit = LimitFullPackets(65)
+    """Mark above this much."""
+
+    mark_on: MarkOn = "enqueue"
+    """The time of marking: when a packet arrives, itself included, or when its transmission starts, itself
+    included if the packet on the wire counts.
+    """
+
+    limit_counts_wire: bool = True
+    """Whether the packet on the wire counts towards `drop_above`, the limit and the threshold."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dynamic(Model):
     """Dynamic thresholds (Choudhury and Hahne 1998): a queue that would be longer than `alpha` times the
     free bytes of its switch drops the packet. The limit of `queue` stays in force.
@@ -6854,6 +6935,7 @@ Queue = (
     | CreditPort
     | LinkCredits
     | Wfq
+    | SelectiveDrop
     | Literal[
         "infinite",
         "drop-tail",
@@ -6872,6 +6954,7 @@ Queue = (
         "credit",
         "link-credits",
         "wfq",
+        "selective-drop",
     ]
 )
 
@@ -6896,6 +6979,9 @@ Reported = Literal["class", "experienced"]
 
 # The packet that a full data queue trims or drops.
 TrimmingRule = Literal["coin", "arriving", "none"]
+
+# The bytes of a port by which it drops an unscheduled packet.
+DropBy = Literal["class", "port"]
 
 # Memory that the ports of a switch share.
 Buffer = Dynamic | ActiveBuffer | HpccSwitch | Literal["dynamic", "abm", "hpcc"]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{Prototypes, Settings};
 use crate::engine::contract::path::{Choose, Hop};
 use crate::prototype::{Bound, Factory};
-use crate::random::{salts};
+use crate::random::salts;
 use crate::topology::Fabric;
 use crate::units::Time;
 

@@ -131,7 +131,12 @@ impl Model {
                 Some(links.iter().map(|link| (ends(link), link.weight)).collect())
             }
         };
-        Model { salts: salts(fabric.nodes.len(), seed, replica), listed, entries_most: config.entries, groups: Groups::default() }
+        Model {
+            salts: salts(fabric.nodes.len(), seed, replica),
+            listed,
+            entries_most: config.entries,
+            groups: Groups::default(),
+        }
     }
 
     #[inline(always)]

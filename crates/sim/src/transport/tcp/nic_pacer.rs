@@ -115,7 +115,8 @@ impl Bucket {
             return None;
         }
         let wait = (missing / self.rate * SECOND as f64).ceil();
-        let due = if wait < Time::NEVER.0 as f64 { self.at.saturating_add(Time(wait as u64)) } else { Time::NEVER };
+        let due =
+            if wait < Time::NEVER.0 as f64 { self.at.saturating_add(Time(wait as u64)) } else { Time::NEVER };
         Some(due.min(self.next))
     }
 }
@@ -138,7 +139,15 @@ impl Paced {
     }
 
     /// An acknowledgement has come, with the echo of a mark or without; the window now lets so much payload go.
-    pub fn on_ack(&mut self, marked: bool, waiting: u64, at: &mut Bucket, rules: &NicPacer, port: Rate, now: Time) {
+    pub fn on_ack(
+        &mut self,
+        marked: bool,
+        waiting: u64,
+        at: &mut Bucket,
+        rules: &NicPacer,
+        port: Rate,
+        now: Time,
+    ) {
         at.advance(rules, port, now);
         if marked && self.stream.unit() < rules.association {
             self.until = now.saturating_add(rules.lasts);
