@@ -12,7 +12,7 @@ const SLACK: f64 = 1.5;
 pub fn advice(scenario: &Scenario, needs: &Estimate, is_least: bool) -> Option<Advice> {
     let end = Time(needs.end_ps);
     let limit = scenario.run.until;
-    let forecast = (!is_least).then(|| Time((SLACK * end.0 as f64) as u64));
+    let forecast = (!is_least).then_some(Time((SLACK * end.0 as f64) as u64));
     let is_late =
         |at: Time| limit.is_some_and(|limit| at >= limit) || forecast.is_some_and(|forecast| at > forecast);
     let events = || scenario.faults.events.iter().enumerate();

@@ -1,7 +1,7 @@
 //! HULL's pacer: a token bucket in a host's network interface spaces the segments of its flows whose packets are marked.
 //!
 //! Source: Alizadeh, Kabbani, Edsall, Prabhakar, Vahdat and Yasuda, "Less is more: trading a little bandwidth for ultra-low
-//! latency in the data center", NSDI 2012, section 3.4; constants from memory of the paper are fields. Every interval the
+//! latency in the data center", NSDI 2012; constants from memory of the paper are fields. Every interval the
 //! rate of the bucket becomes (1 - eta) R + eta M / T + beta Q, of the payload M that came to the pacer in the interval
 //! T and its backlog Q. A flow comes under the pacer with a probability at each acknowledgement that echoes a mark, and
 //! leaves it a while after the latest of these. All such flows of an interface share the bucket.
