@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::advice::{Advice, span};
 use crate::advisor::{advice, loads};
 use crate::balancer::Balancer;
-use crate::belated;
+use crate::belated::{self, End};
 use crate::engine::contract::observer::Observer;
 use crate::engine::data::finished::PartCounts;
 use crate::engine::data::plan::Agenda;
@@ -30,6 +30,7 @@ use crate::threads::Threads;
 use crate::topology::Fabric;
 use crate::traffic::window::Rule;
 use crate::traffic::{Flow, Traffic};
+use crate::units::Time;
 
 /// A checked scenario and its network. Flows are drawn, and routes laid out, when something first needs them; the network
 /// is built then, too, if the check has not done it.
@@ -164,7 +165,8 @@ impl<'a> Checked<'a> {
         let why_least = estimate::why_least(&self.scenario, setup, overloaded);
         let mut advice = advice(&self.scenario, setup);
         if self.scenario.run.advice {
-            advice.extend(belated::advice(&self.scenario, &needs, why_least.is_some()));
+            let end = End::About { time: Time(needs.end_ps), or_later: why_least.is_some() };
+            advice.extend(belated::advice(&self.scenario, end));
         }
         let derived = setup.derived.clone();
         Ok(Outlook { needs, why_least, derived, advice, window: WindowAhead::of(setup) })

@@ -19,6 +19,7 @@ use crate::routing::most_paths;
 use crate::scenario::{Connection, Entry, Scenario};
 use crate::setup::Setup;
 use crate::transport::Transport;
+use crate::transport::tcp::Tcp;
 use crate::transport::tcp::congestion::Congestion;
 
 /// All advice on settings of a scenario that have no effect.
@@ -127,7 +128,9 @@ fn for_flows<'s>(
         }
         _ => return Vec::new(),
     };
-    let idle = [(idle, kept, "kept connections, which have pauses")];
+    // The rule of the preset, written out as in the run.json of a run, asks for nothing.
+    let as_preset = Tcp { idle_restart: None, ..tcp.clone() }.idle_restart() == tcp.idle_restart();
+    let idle = [(idle, kept || as_preset, "kept connections, which have pauses")];
     let mut found = unread(path, name, transport, Unread::among(idle));
     if let Congestion::D2tcp(_) = tcp.congestion() {
         let exponents = ["min_exponent", "max_exponent", "late_exponent"];

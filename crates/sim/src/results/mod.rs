@@ -20,6 +20,7 @@ use self::links::links_table;
 pub use self::measured::Measured;
 use crate::advice::Advice;
 use crate::advisor::advice;
+use crate::belated::{self, End};
 use crate::engine::audit::FINDINGS_MAX;
 use crate::engine::contract::conn::Counts;
 use crate::engine::data::finished::PartCounts;
@@ -239,6 +240,7 @@ pub fn collect(
     if scenario.run.advice {
         let lower = advice.iter().find(|advice| advice.is_on_load()).map(|advice| advice.write.clone());
         advice.extend(steadiness::advice(setup, &measured, lower));
+        advice.extend(belated::advice(scenario, End::At(finished.end)));
     }
     let summary = Summary {
         flowyard: env!("CARGO_PKG_VERSION"),

@@ -28,7 +28,7 @@ const FOREIGN: &[(&str, &[&str], &str)] = &[
         &["pfc", "pause", "pauses"],
         "a lossless queue always pauses; xoff and xon are its thresholds",
     ),
-    ("buffer", &["shared", "shared-memory", "size"], "write buffer = { dynamic = { size = \"12MB\" } }"),
+    ("buffer", &["shared", "shared-memory", "size"], "write buffer = { dynamic = { size = \"...\" } }"),
     (
         "poisson",
         &["mean", "interval", "interarrival", "mean-interarrival"],
@@ -123,6 +123,12 @@ pub fn leave_out(path: &str, value: &Value) -> Option<String> {
     let ["traffic", entry, .., field] = steps[..] else { return None };
     (matches!(field, "load" | "rate" | "flows" | "rounds") && value.as_f64() == Some(0.0))
         .then(|| format!("--set traffic.{entry}=null leaves the entry out"))
+}
+
+/// The field for numbers of flows, if a number stands where names of traffic entries are due.
+pub fn of_flow(path: &str, value: &Value) -> Option<String> {
+    let number = value.as_u64()?;
+    path.starts_with("observe.events.flows").then(|| format!("write observe.events.numbers = [{number}]"))
 }
 
 /// The share that a percentage is, where a number is allowed.

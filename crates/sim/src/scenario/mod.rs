@@ -97,9 +97,22 @@ pub fn read_with_fabric(
 fn as_scenario(mut document: Value) -> Value {
     let of_a_run = ["engine", "digest", "status"].iter().all(|key| document.get(key).is_some());
     match document.get_mut("scenario") {
-        Some(scenario) if of_a_run && scenario.is_object() => scenario.take(),
+        Some(scenario) if of_a_run && scenario.is_object() => without_copies(scenario.take()),
         _ => document,
     }
+}
+
+/// The scenario of a run.json, where each traffic entry has its transport and its routing written out, without those that are
+/// the scenario's: an override of the scenario's holds for them, too.
+fn without_copies(mut scenario: Value) -> Value {
+    let whole: Vec<_> = ["transport", "routing"].map(|key| (key, scenario.get(key).cloned())).into();
+    for entry in scenario.get_mut("traffic").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(entry) = entry.as_object_mut() else { continue };
+        entry.retain(|name, own| {
+            whole.iter().all(|(key, all)| name != key || all.as_ref().is_none_or(|all| all != own))
+        });
+    }
+    scenario
 }
 
 /// Reads the topology of a scenario, which may lack the rest or have mistakes there; with its network, which the check

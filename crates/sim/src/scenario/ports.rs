@@ -66,11 +66,24 @@ impl<'a> Draft<'a> {
                 false => "lets ports that keep or drop packets share memory",
             };
             let message = format!("\"{}\" {why}, and the queue \"{}\" does not", buffer.name(), queue.name());
-            let others = Queue::NAMES
+            let used = transports.iter().filter(|chosen| chosen.used);
+            let needed: Vec<_> = used.clone().flat_map(|chosen| chosen.transport.needs().features).collect();
+            let serves = |queue: &Queue| fits(queue) && needed.iter().all(|feature| has(queue, *feature));
+            let others: Vec<&str> = Queue::NAMES
                 .iter()
                 .copied()
-                .filter(|name| Queue::deserialize(&json!({ *name: {} })).is_ok_and(|queue| fits(&queue)));
-            let hint = format!("use the queue {}", list(others).replace(", ", " or "));
+                .filter(|name| Queue::deserialize(&json!({ *name: {} })).is_ok_and(|queue| serves(&queue)))
+                .collect();
+            let needing = used
+                .filter(|chosen| !chosen.transport.needs().features.is_empty())
+                .map(|chosen| join(&chosen.path, chosen.transport.name()));
+            let hint = match others.is_empty() {
+                true => format!(
+                    "leave buffer out: no queue that does serves {}",
+                    needing.collect::<Vec<_>>().join(" and ")
+                ),
+                false => format!("use the queue {}", list(others.into_iter()).replace(", ", " or ")),
+            };
             problems.push(Problem::new("buffer", message).with_value(value).with_hint(Some(hint)));
         }
         problems

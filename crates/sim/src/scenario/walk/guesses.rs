@@ -6,8 +6,8 @@
 use serde_json::Value;
 
 use super::super::hints::{
-    begin_items, below_joint, counted, foreign, list_below, names_file, nested, of_file, own_class, percent,
-    write,
+    begin_items, below_joint, counted, foreign, list_below, names_file, nested, of_file, of_flow, own_class,
+    percent, write,
 };
 use super::super::schema::{Choice, choice, present};
 use super::{Walk, keys};
@@ -39,7 +39,7 @@ impl<'a> Walk<'a> {
                     .or_else(|| self.only_needed(schema, value))
                     .or_else(|| self.first_that_takes(schema, value).filter(|_| is_quantity(name)))
             }
-            Value::Number(_) => self.first_that_takes(schema, value),
+            Value::Number(_) => of_flow(&self.path, value).or_else(|| self.first_that_takes(schema, value)),
             Value::Array(items) => {
                 self.only_needed(schema, value).or_else(|| list_below(self.root, schema, &self.path, items))
             }
