@@ -1,0 +1,167 @@
+"""Compares Flowyard's controls of RoCE with the simulator of HPCC's authors: the same files, flow by flow.
+
+Builds the simulator from a checkout, of which nothing is in this repository. Each case is a topology.txt, flow.txt and
+config.txt of that simulator: it runs them, and Flowyard runs what `flowyard import --ecmp hpcc` makes of them. Prints a
+row for each lone flow, and the median and 99th percentile of others. Exit code 1 if a row is further apart than it may
+be.
+
+    .venv/bin/python benches/peers/hpcc/flow_by_flow.py CHECKOUT --case lone
+    .venv/bin/python benches/peers/hpcc/flow_by_flow.py CHECKOUT --control hp --control dctcp
+"""
+
+import argparse
+import math
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import build
+import cases
+import polars as pl
+
+from flowyard import peers
+from flowyard.bench import tell
+
+WORK = build.BUILD / "work"
+# Bytes up to which a flow belongs to a bin.
+BINS = (("to 30 KB", 30_000), ("to 200 KB", 200_000), ("to 2 MB", 2_000_000), ("more", 1 << 40))
+HEADS = ("control", "case", "flows", "measure", "theirs", "Flowyard", "difference", "allowed")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A number of both sides, and how far apart they are and may be, in `unit`."""
+
+    measure: str
+    flows: int
+    theirs: float
+    ours: float
+    difference: float
+    allowed: float
+    unit: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the sides are near enough."""
+        return abs(self.difference) <= self.allowed
+
+
+def main() -> int:
+    """Builds, runs, prints; 1 if a row is too far apart."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("checkout", type=Path, help="a checkout of alibaba-edu/High-Precision-Congestion-Control")
+    parser.add_argument("--case", action="append", help="only cases that have this in their name")
+    parser.add_argument("--control", action="append", choices=cases.ALL, help="only that one; again for more")
+    given = parser.parse_args()
+    program = build.built(given.checkout)
+    print("| " + " | ".join((*HEADS, "")) + " |\n|---|---|--:|---|--:|--:|--:|--:|---|")
+    good = True
+    for case in cases.CASES:
+        if given.case and not any(part in case.name for part in given.case):
+            continue
+        for control in case.controls:
+            if given.control and control not in given.control:
+                continue
+            tell(f"{case.name}, {control}")
+            found = compared(program, case, control)
+            tell("")
+            for row in rows(found, case, control):
+                good &= row.holds
+                print(line(row, case, control), flush=True)
+    return 0 if good else 1
+
+
+def compared(program: Path, case: cases.Case, control: str) -> pl.DataFrame:
+    """Runs a case on both sides; their flows, side by side."""
+    folder = WORK / f"{case.name.replace(' ', '-')}-{control}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    texts = {
+        "topology.txt": cases.topology_text(case.network),
+        "flow.txt": cases.flow_text(case.flows),
+        "config.txt": cases.config_text(control),
+        "trace.txt": "0\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    with (folder / "theirs.log").open("w", encoding="utf-8") as log:
+        subprocess.run([program, "config.txt"], cwd=folder, stdout=log, check=True)
+    flowyard(folder, "import", *list(texts)[2::-1], "--ecmp", "hpcc", "-o", "case.toml")
+    flowyard(folder, "run", "case.toml", "-o", "ours")
+    found = peers.compare(folder / "ours", folder / "fct.txt")
+    if found.flows.height < len(case.flows):
+        missing = f"{found.flows.height} of {len(case.flows)} flows completed on both sides"
+        print(f"note: {case.name}, {control}: {missing}", file=sys.stderr)
+    return found.flows
+
+
+def flowyard(folder: Path, *words: str) -> None:
+    """Runs a command of Flowyard in a folder."""
+    command = [sys.executable, "-m", "flowyard", *words]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if ended.returncode:
+        sys.exit(f"error: {' '.join(command)} in {folder}:\n{ended.stdout}{ended.stderr}")
+
+
+def rows(flows: pl.DataFrame, case: cases.Case, control: str) -> Iterator[Row]:
+    """The rows of a case."""
+    if case.kind == "lone":
+        for size, theirs, ours in flows.sort("size_bytes").select("size_bytes", "peer_fct_ps", "fct_ps").rows():
+            pair = (theirs / 1000, ours / 1000)
+            yield Row(f"{size:,} B", 1, *pair, pair[1] - pair[0], cases.LONE_NS, "ns")
+    elif case.kind == "together":
+        yield from by_flow(flows, case.allowed(control))
+    else:
+        low = 0
+        for name, high in BINS:
+            own = flows.filter(pl.col("size_bytes").is_between(low + 1, high))
+            yield from by_quantile(own, name, case.allowed(control))
+            low = high
+
+
+def by_flow(flows: pl.DataFrame, allowed: tuple[float, float]) -> Iterator[Row]:
+    """Percentiles of the differences of single flows, beside those of times."""
+    theirs, ours = (flows[name].to_list() for name in ("peer_fct_ps", "fct_ps"))
+    apart = [abs(own / peer - 1) for own, peer in zip(ours, theirs, strict=True)]
+    for share, within in zip((0.5, 0.99), allowed, strict=True):
+        times = (percentile(side, share) / 1e6 for side in (theirs, ours))
+        yield Row(f"p{share * 100:.0f}, us", len(apart), *times, percentile(apart, share), within, "")
+
+
+def by_quantile(flows: pl.DataFrame, name: str, allowed: tuple[float, float]) -> Iterator[Row]:
+    """The differences of percentiles of slowdown."""
+    for share, within in zip((0.5, 0.99), allowed, strict=True):
+        theirs, ours = (
+            percentile(flows[side].to_list(), share) for side in ("peer_slowdown", "slowdown")
+        )
+        measure = f"{name}, slowdown p{share * 100:.0f}"
+        yield Row(measure, flows.height, theirs, ours, ours / theirs - 1, within, "")
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The least value that at least a share of the values does not exceed."""
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def line(row: Row, case: cases.Case, control: str) -> str:
+    """A row of the table, in Markdown."""
+    if row.unit:
+        figures = (f"{row.theirs:.0f}", f"{row.ours:.0f}", f"{row.difference:+.0f} ns", f"{row.allowed:.0f} ns")
+    else:
+        figures = (
+            f"{row.theirs:.4g}",
+            f"{row.ours:.4g}",
+            f"{100 * row.difference:+.2f} %",
+            f"{100 * row.allowed:.0f} %",
+        )
+    verdict = "PASS" if row.holds else "MISSED"
+    return "| " + " | ".join((control, case.name, str(row.flows), row.measure, *figures, verdict)) + " |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
