@@ -10,7 +10,9 @@ be.
 """
 
 import argparse
+import json
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -18,17 +20,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import build
-import cases
+import hpcc_build
+import hpcc_cases as cases
 import polars as pl
 
 from flowyard import peers
 from flowyard.bench import tell
 
-WORK = build.BUILD / "work"
+WORK = hpcc_build.BUILD / "work"
 # Bytes up to which a flow belongs to a bin.
 BINS = (("to 30 KB", 30_000), ("to 200 KB", 200_000), ("to 2 MB", 2_000_000), ("more", 1 << 40))
 HEADS = ("control", "case", "flows", "measure", "theirs", "Flowyard", "difference", "allowed")
+
+
+@dataclass(frozen=True)
+class Found:
+    """The flows of a case on both sides, and the packets that each has lost."""
+
+    flows: pl.DataFrame
+    theirs_lost: int
+    ours_lost: int
 
 
 @dataclass(frozen=True)
@@ -54,11 +65,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("checkout", type=Path, help="a checkout of alibaba-edu/High-Precision-Congestion-Control")
+    parser.add_argument(
+        "checkout", type=Path, help="a checkout of alibaba-edu/High-Precision-Congestion-Control"
+    )
     parser.add_argument("--case", action="append", help="only cases that have this in their name")
     parser.add_argument("--control", action="append", choices=cases.ALL, help="only that one; again for more")
     given = parser.parse_args()
-    program = build.built(given.checkout)
+    program = hpcc_build.built(given.checkout)
     print("| " + " | ".join((*HEADS, "")) + " |\n|---|---|--:|---|--:|--:|--:|--:|---|")
     good = True
     for case in cases.CASES:
@@ -76,28 +89,46 @@ def main() -> int:
     return 0 if good else 1
 
 
-def compared(program: Path, case: cases.Case, control: str) -> pl.DataFrame:
-    """Runs a case on both sides; their flows, side by side."""
+def compared(program: Path, case: cases.Case, control: str) -> Found:
+    """Runs a case on both sides, with as many random streams as its marks need."""
     folder = WORK / f"{case.name.replace(' ', '-')}-{control}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     texts = {
         "topology.txt": cases.topology_text(case.network),
         "flow.txt": cases.flow_text(case.flows),
-        "config.txt": cases.config_text(control),
+        "config.txt": cases.config_text(case, control),
         "trace.txt": "0\n",
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    with (folder / "theirs.log").open("w", encoding="utf-8") as log:
-        subprocess.run([program, "config.txt"], cwd=folder, stdout=log, check=True)
-    flowyard(folder, "import", *list(texts)[2::-1], "--ecmp", "hpcc", "-o", "case.toml")
-    flowyard(folder, "run", "case.toml", "-o", "ours")
-    found = peers.compare(folder / "ours", folder / "fct.txt")
-    if found.flows.height < len(case.flows):
-        missing = f"{found.flows.height} of {len(case.flows)} flows completed on both sides"
+    flowyard(folder, "import", "config.txt", "flow.txt", "topology.txt", "--ecmp", "hpcc", "-o", "case.toml")
+    found = [one_run(program, folder, seed) for seed in range(1, 1 + cases.RUNS.get(control, 1))]
+    together = Found(
+        pl.concat(run.flows for run in found),
+        sum(run.theirs_lost for run in found),
+        sum(run.ours_lost for run in found),
+    )
+    if together.flows.height < len(found) * len(case.flows):
+        missing = f"{together.flows.height} of {len(found) * len(case.flows)} flows completed on both sides"
         print(f"note: {case.name}, {control}: {missing}", file=sys.stderr)
-    return found.flows
+    return together
+
+
+def one_run(program: Path, folder: Path, seed: int) -> Found:
+    """A run of both sides with the files of a folder."""
+    # The seed of ns-3's streams.
+    environment = os.environ | {"NS_GLOBAL_VALUE": f"RngRun={seed}"}
+    with (folder / "theirs.log").open("w", encoding="utf-8") as log:
+        subprocess.run([program, "config.txt"], cwd=folder, env=environment, stdout=log, check=True)
+    own = f"ours-{seed}"
+    flowyard(folder, "run", "case.toml", "-o", own, "--seed", str(seed))
+    summary = json.loads((folder / own / "run.json").read_text(encoding="utf-8"))
+    return Found(
+        peers.compare(folder / own, folder / "fct.txt").flows,
+        (folder / "theirs.log").read_text(encoding="utf-8").count(" Drop: "),
+        int(summary["counters"]["drops"]),
+    )
 
 
 def flowyard(folder: Path, *words: str) -> None:
@@ -108,20 +139,28 @@ def flowyard(folder: Path, *words: str) -> None:
         sys.exit(f"error: {' '.join(command)} in {folder}:\n{ended.stdout}{ended.stderr}")
 
 
-def rows(flows: pl.DataFrame, case: cases.Case, control: str) -> Iterator[Row]:
+def rows(found: Found, case: cases.Case, control: str) -> Iterator[Row]:
     """The rows of a case."""
+    flows, allowed = found.flows, case.allowed(control)
     if case.kind == "lone":
-        for size, theirs, ours in flows.sort("size_bytes").select("size_bytes", "peer_fct_ps", "fct_ps").rows():
+        for size, theirs, ours in (
+            flows.sort("size_bytes").select("size_bytes", "peer_fct_ps", "fct_ps").rows()
+        ):
             pair = (theirs / 1000, ours / 1000)
             yield Row(f"{size:,} B", 1, *pair, pair[1] - pair[0], cases.LONE_NS, "ns")
-    elif case.kind == "together":
-        yield from by_flow(flows, case.allowed(control))
-    else:
+    elif case.kind == "fabric":
         low = 0
         for name, high in BINS:
             own = flows.filter(pl.col("size_bytes").is_between(low + 1, high))
-            yield from by_quantile(own, name, case.allowed(control))
+            yield from by_quantile(own, "slowdown", f"{name}, slowdown ", 1, allowed)
             low = high
+    elif control in cases.RUNS:
+        yield from by_quantile(flows, "fct_ps", "us, ", 1e6, allowed)
+    else:
+        yield from by_flow(flows, allowed)
+    if case.kind == "losses":
+        lost = (found.theirs_lost, found.ours_lost)
+        yield Row("packets lost", flows.height, *lost, lost[1] - lost[0], cases.LOST_PACKETS, "packets")
 
 
 def by_flow(flows: pl.DataFrame, allowed: tuple[float, float]) -> Iterator[Row]:
@@ -129,18 +168,21 @@ def by_flow(flows: pl.DataFrame, allowed: tuple[float, float]) -> Iterator[Row]:
     theirs, ours = (flows[name].to_list() for name in ("peer_fct_ps", "fct_ps"))
     apart = [abs(own / peer - 1) for own, peer in zip(ours, theirs, strict=True)]
     for share, within in zip((0.5, 0.99), allowed, strict=True):
-        times = (percentile(side, share) / 1e6 for side in (theirs, ours))
-        yield Row(f"p{share * 100:.0f}, us", len(apart), *times, percentile(apart, share), within, "")
+        measure = f"us, flow by flow, p{share * 100:.0f}"
+        peer, own = (percentile(side, share) / 1e6 for side in (theirs, ours))
+        yield Row(measure, len(apart), peer, own, percentile(apart, share), within, "")
 
 
-def by_quantile(flows: pl.DataFrame, name: str, allowed: tuple[float, float]) -> Iterator[Row]:
-    """The differences of percentiles of slowdown."""
+def by_quantile(
+    flows: pl.DataFrame, column: str, measure: str, unit: float, allowed: tuple[float, float]
+) -> Iterator[Row]:
+    """The differences of percentiles of a column."""
     for share, within in zip((0.5, 0.99), allowed, strict=True):
         theirs, ours = (
-            percentile(flows[side].to_list(), share) for side in ("peer_slowdown", "slowdown")
+            percentile(flows[side].to_list(), share) / unit for side in (f"peer_{column}", column)
         )
-        measure = f"{name}, slowdown p{share * 100:.0f}"
-        yield Row(measure, flows.height, theirs, ours, ours / theirs - 1, within, "")
+        name = f"{measure}p{share * 100:.0f}"
+        yield Row(name, flows.height, theirs, ours, ours / theirs - 1, within, "")
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -151,7 +193,12 @@ def percentile(values: Sequence[float], share: float) -> float:
 def line(row: Row, case: cases.Case, control: str) -> str:
     """A row of the table, in Markdown."""
     if row.unit:
-        figures = (f"{row.theirs:.0f}", f"{row.ours:.0f}", f"{row.difference:+.0f} ns", f"{row.allowed:.0f} ns")
+        figures = (
+            f"{row.theirs:.0f}",
+            f"{row.ours:.0f}",
+            f"{row.difference:+.0f} {row.unit}",
+            f"{row.allowed:.0f} {row.unit}",
+        )
     else:
         figures = (
             f"{row.theirs:.4g}",

@@ -1,13 +1,13 @@
 """Compiles the simulator of HPCC's authors, an ns-3.17, from a checkout, of which nothing is in this repository.
 
 Its own build wants Python 2 and gcc 5. This one reads which files a module has from the module's own wscript, copies
-those of the few modules that its program `scratch/third.cc` needs, changes the lines in `CHANGES`, and calls g++. The
-checkout stays as it is. The first call takes some minutes; a second one compiles what has changed.
+those of the few modules that its program `scratch/third.cc` needs, makes the headers that waf would make, and calls
+g++: with `-fpermissive` gcc 12 compiles the sources as they are. The checkout stays as it is. The first call takes some
+minutes; a second one compiles nothing.
 """
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -37,8 +37,6 @@ CONFIG = """\
 #define HAVE_PTHREAD_H 1
 #define HAVE_RT 1
 """
-# File, text, replacement, and why.
-CHANGES: tuple[tuple[str, str, str, str], ...] = ()
 
 
 def built(checkout: Path, build: Path = BUILD) -> Path:
@@ -85,7 +83,7 @@ def files(wscript: str, module: str) -> list[str]:
 
 
 def prepared(folder: Path, build: Path) -> list[Path]:
-    """Copies the files of the modules, changed, and makes the headers that waf makes; the sources to compile."""
+    """Copies the files of the modules, and makes the headers that waf makes; the sources to compile."""
     headers = build / "include" / "ns3"
     headers.mkdir(parents=True, exist_ok=True)
     write(headers / "core-config.h", CONFIG)
@@ -95,7 +93,7 @@ def prepared(folder: Path, build: Path) -> list[Path]:
         own = build / "src" / module
         for part in ("model", "helper", "utils"):
             for path in sorted((folder / "src" / module / part).glob("*.h")):
-                write(own / part / path.name, changed(path.name, path.read_text(encoding="utf-8")))
+                write(own / part / path.name, path.read_text(encoding="utf-8"))
         public = []
         for name in files((folder / "src" / module / "wscript").read_text(encoding="utf-8"), module):
             path = folder / "src" / module / name
@@ -103,22 +101,12 @@ def prepared(folder: Path, build: Path) -> list[Path]:
                 public.append(path.name)
                 write(headers / path.name, f'#include "{(own / name).absolute()}"\n')
             else:
-                write(own / name, changed(path.name, path.read_text(encoding="utf-8")))
+                write(own / name, path.read_text(encoding="utf-8"))
                 sources.append(own / name)
         write(headers / f"{module}-module.h", "".join(f'#include "ns3/{name}"\n' for name in public))
     main = folder / "scratch" / "third.cc"
-    write(build / "src" / main.name, changed(main.name, main.read_text(encoding="utf-8")))
+    write(build / "src" / main.name, main.read_text(encoding="utf-8"))
     return [*sources, build / "src" / main.name]
-
-
-def changed(name: str, text: str) -> str:
-    """The text of a file with its changes."""
-    for file, old, new, _ in CHANGES:
-        if file == name:
-            if old not in text:
-                sys.exit(f"error: {name} has no {old!r}: it is not the file that this script knows")
-            text = text.replace(old, new)
-    return text
 
 
 def write(path: Path, text: str) -> None:

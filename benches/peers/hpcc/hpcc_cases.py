@@ -5,8 +5,9 @@ that both sides share.
 """
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 RATE_BPS = 100_000_000_000
 START_NS = 2_000_000_000
@@ -76,7 +77,15 @@ COMMON = {
 NO_WINDOW = {"HAS_WIN": "0", "VAR_WIN": "0"}
 _DCQCN = {"CC_MODE": "1", "RATE_AI": "20Mb/s", "RATE_HAI": "200Mb/s"}
 _TIMELY = {"CC_MODE": "7", "RATE_AI": "100Mb/s", "RATE_HAI": "500Mb/s", "ACK_HIGH_PRIO": "1"}
-# By the names of run.py; "none" is DCQCN without marks: pauses alone.
+_DCTCP = {
+    "CC_MODE": "8",
+    "EWMA_GAIN": "0.0625",
+    "DCTCP_RATE_AI": "615Mb/s",
+    "KMAX_MAP": "2 100000000000 300 400000000000 1200",
+    "KMIN_MAP": "2 100000000000 300 400000000000 1200",
+    "PMAX_MAP": "2 100000000000 1.0 400000000000 1.0",
+}
+# By the names of run.py, and DCTCP without a window; "none" is DCQCN without marks: pauses alone.
 CONTROLS: dict[str, dict[str, str]] = {
     "none": _DCQCN | NO_WINDOW | {"ENABLE_QCN": "0"},
     "dcqcn": _DCQCN | NO_WINDOW | {"ACK_HIGH_PRIO": "1"},
@@ -84,20 +93,17 @@ CONTROLS: dict[str, dict[str, str]] = {
     "hp": {"CC_MODE": "3", "FAST_REACT": "1", "INT_MULTI": "4"},
     "timely": _TIMELY | NO_WINDOW,
     "timely_vwin": _TIMELY,
-    "dctcp": {
-        "CC_MODE": "8",
-        "EWMA_GAIN": "0.0625",
-        "DCTCP_RATE_AI": "615Mb/s",
-        "KMAX_MAP": "2 100000000000 300 400000000000 1200",
-        "KMIN_MAP": "2 100000000000 300 400000000000 1200",
-        "PMAX_MAP": "2 100000000000 1.0 400000000000 1.0",
-    },
+    "dctcp": _DCTCP,
+    "dctcp_nowin": _DCTCP | NO_WINDOW,
 }
 # Of single flows through one port, and of flows by size in a fabric: the median and the 99th percentile.
 TOGETHER = {"hp": (0.03, 0.10), "dcqcn": (0.06, 0.20), "dcqcn_vwin": (0.06, 0.20)}
 FABRIC = {"hp": (0.04, 0.10), "dcqcn": (0.06, 0.30), "dcqcn_vwin": (0.06, 0.30)}
+# Marks are random: several runs, whose times are compared as distributions.
+RUNS = {"dcqcn": 5, "dcqcn_vwin": 5}
 STEADY_TOGETHER, STEADY_FABRIC = (0.01, 0.05), (0.01, 0.03)
 LONE_NS = 2
+LOST_PACKETS = 1
 
 
 @dataclass(frozen=True)
@@ -112,11 +118,12 @@ class Flow:
 
 @dataclass(frozen=True)
 class Network:
-    """A network: hosts, then switches, and its links, as two nodes and a rate in Gbps."""
+    """A network: hosts, then switches, and its links, as two nodes and a rate in Gbps, of one delay."""
 
     hosts: int
     switches: int
     links: tuple[tuple[int, int, int], ...]
+    delay_ns: int = 1000
 
 
 @dataclass(frozen=True)
@@ -125,10 +132,11 @@ class Case:
 
     Attributes:
         name: Its name.
-        kind: How it is judged: "lone", "together" or "fabric".
+        kind: How it is judged: "lone", "together", "losses" or "fabric".
         network: Its network.
         flows: Its flows.
         controls: The controls with which it runs.
+        settings: What its config.txt has beside.
     """
 
     name: str
@@ -136,6 +144,7 @@ class Case:
     network: Network
     flows: tuple[Flow, ...]
     controls: tuple[str, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def allowed(self, control: str) -> tuple[float, float]:
         """The differences that the median and the 99th percentile may have."""
@@ -144,9 +153,9 @@ class Case:
         return TOGETHER.get(control, STEADY_TOGETHER)
 
 
-def star(hosts: int) -> Network:
+def star(hosts: int, delay_ns: int = 1000) -> Network:
     """Hosts at a switch."""
-    return Network(hosts, 1, tuple((host, hosts, 100) for host in range(hosts)))
+    return Network(hosts, 1, tuple((host, hosts, 100) for host in range(hosts)), delay_ns)
 
 
 def leaf_spine(leaves: int, spines: int, hosts: int) -> Network:
@@ -169,9 +178,19 @@ def to_one(senders: int, size: int, apart_ns: int) -> tuple[Flow, ...]:
     return tuple(Flow(1 + place, 0, size, apart_ns * place) for place in range(senders))
 
 
+def from_one(receivers: int, size: int, apart_ns: int) -> tuple[Flow, ...]:
+    """Flows of one host to several: they take turns."""
+    return tuple(Flow(0, 1 + place, size, apart_ns * place) for place in range(receivers))
+
+
+def ring(hosts: int, size: int, apart_ns: int) -> tuple[Flow, ...]:
+    """Each host sends to the next one, so that data and acknowledgements share links."""
+    return tuple(Flow(place, (place + 1) % hosts, size, apart_ns * place) for place in range(hosts))
+
+
 def web_search(hosts: int, load: float, time_ns: int, stream: random.Random) -> tuple[Flow, ...]:
     """Poisson arrivals between all hosts, of the sizes of a web search."""
-    mean_bytes = sum((a + b) / 2 * (high - low) for (a, low), (b, high) in zip(WEB_SEARCH, WEB_SEARCH[1:]))
+    mean_bytes = sum((a + b) / 2 * (high - low) for (a, low), (b, high) in pairwise(WEB_SEARCH))
     flows_per_ns = load * hosts * RATE_BPS / 8e9 / mean_bytes
     flows: list[Flow] = []
     start = stream.expovariate(flows_per_ns)
@@ -184,18 +203,18 @@ def web_search(hosts: int, load: float, time_ns: int, stream: random.Random) -> 
 
 def drawn(share: float) -> int:
     """The bytes up to which a share of flows is long."""
-    for (size, low), (next_size, high) in zip(WEB_SEARCH, WEB_SEARCH[1:], strict=False):
+    for (size, low), (next_size, high) in pairwise(WEB_SEARCH):
         if share < high:
             return max(1, round(size + (next_size - size) * (share - low) / (high - low)))
     return WEB_SEARCH[-1][0]
 
 
 def topology_text(network: Network) -> str:
-    """topology.txt; each link has 1 us."""
+    """topology.txt."""
     switches = range(network.hosts, network.hosts + network.switches)
     lines = [f"{network.hosts + network.switches} {network.switches} {len(network.links)}"]
     lines.append(" ".join(map(str, switches)))
-    lines += [f"{a} {b} {gbps}Gbps 0.001ms 0" for a, b, gbps in network.links]
+    lines += [f"{a} {b} {gbps}Gbps {network.delay_ns}ns 0" for a, b, gbps in network.links]
     return "\n".join(lines) + "\n"
 
 
@@ -208,23 +227,31 @@ def flow_text(flows: Sequence[Flow]) -> str:
     return "\n".join([str(len(lines)), *lines]) + "\n"
 
 
-def config_text(control: str) -> str:
+def config_text(case: Case, control: str) -> str:
     """config.txt."""
-    return "".join(f"{key} {value}\n" for key, value in (COMMON | CONTROLS[control]).items())
+    settings = {**COMMON, **CONTROLS[control], **case.settings}
+    return "".join(f"{key} {value}\n" for key, value in settings.items())
 
 
-STEADY = ("none", "timely", "timely_vwin", "dctcp")
+# It ends before Flowyard's timeout, which that code does not have.
+LITTLE_MEMORY = {"BUFFER_SIZE": "1", "SIMULATOR_STOP_TIME": "2.05"}
+STEADY = ("none", "timely", "timely_vwin", "dctcp", "dctcp_nowin")
 ALL = (*STEADY, "hp", "dcqcn", "dcqcn_vwin")
 CASES = (
     Case("lone flow", "lone", star(2), lone([1000, 1500, 50_000, 100_000, 5_000_000]), ALL),
     Case("2 to 1", "together", star(3), to_one(2, 2_000_000, 1700), ALL),
     Case("8 to 1", "together", star(9), to_one(8, 500_000, 1700), ALL),
     Case("16 to 1", "together", star(17), to_one(16, 200_000, 370), ALL),
+    Case("1 to 4", "together", star(5), from_one(4, 500_000, 1700), ALL),
+    Case("ring of 4", "together", star(4), ring(4, 500_000, 1700), ALL),
+    # Headroom of three times the delay of so short a cable is less than arrives after a pause.
+    Case("losses, 16 to 1", "losses", star(17, 100), to_one(16, 60_000, 370), ("none",), LITTLE_MEMORY),
+    Case("long losses, 16 to 1", "losses", star(17, 100), to_one(16, 200_000, 370), ("none",), LITTLE_MEMORY),
     Case(
         "web search",
         "fabric",
         leaf_spine(4, 2, 8),
-        web_search(32, 0.5, 4_000_000, random.Random(1)),
-        ("none", "timely_vwin", "dctcp", "hp", "dcqcn", "dcqcn_vwin"),
+        web_search(32, 0.5, 10_000_000, random.Random(1)),
+        ("none", "timely_vwin", "dctcp", "dctcp_nowin", "hp", "dcqcn", "dcqcn_vwin"),
     ),
 )
