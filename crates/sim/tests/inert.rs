@@ -215,7 +215,7 @@ fn balancers_without_a_choice() {
     assert_eq!(many("dumbbell", ""), one("routing.balancer", leave));
     assert_eq!(many("leaf-spine", ""), []);
     let down = "change = \"down\"";
-    let faults = format!("[faults]\nevents = [{{ at = \"1s\", target.random-cables.share = 0.5, {down} }}]");
+    let faults = format!("[faults]\nevents = [{{ at = \"1us\", target.random-cables.share = 0.5, {down} }}]");
     assert_eq!(many("dumbbell", &faults), []);
     assert_eq!(many("dumbbell", &faults.replace(down, "change.loss = 0.5")), one("routing.balancer", leave));
 }
@@ -312,7 +312,7 @@ fn one_connection_reads_no_field_of_several() {
 fn times_of_faults_that_there_are_none_of() {
     let delay = "[faults]\ndetection_delay = \"7us\"";
     assert_eq!(told_with_faults(delay), one("faults.detection_delay", "nothing: leave detection_delay out"));
-    let events = "events = [{ at = \"1s\", target.random-cables.share = 0.5, change = \"down\" }]";
+    let events = "events = [{ at = \"1us\", target.random-cables.share = 0.5, change = \"down\" }]";
     assert_eq!(told_with_faults(&format!("{delay}\n{events}")), []);
 }
 
@@ -344,12 +344,12 @@ fn marks_that_no_packet_takes() {
 #[test]
 fn parts_that_no_entry_uses() {
     let own = "transport.tcp.mss = \"1000B\"\n[[traffic]]\nname = \"a\"\ntransport = \"datagram\"";
-    assert_eq!(told(own), one("transport", "nothing: leave out what transport sets"));
+    assert_eq!(told(own), one("transport", "transport = \"tcp\""));
     // A transport must be named.
     assert_eq!(told(&own.replace(".tcp.mss = \"1000B\"", " = \"tcp\"")), []);
     let balancer = "transport = \"tcp\"\nrouting.balancer = \"per-packet\"\n[[traffic]]\nname = \"a\"";
     let own = format!("{balancer}\nrouting.balancer = \"per-flow\"");
-    assert_eq!(told(&own), one("routing.balancer", "nothing: leave out what routing.balancer sets"));
+    assert_eq!(told(&own), one("routing.balancer", "nothing: leave routing.balancer out"));
     let among = "transport = \"tcp\"\n[[traffic]]\nname = \"a\"\namong_sources = true";
     assert_eq!(
         of(among, "uniform"),

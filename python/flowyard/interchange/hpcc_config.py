@@ -36,6 +36,7 @@ _CONTROLS = {
     "HPCC": ("U_TARGET", "MI_THRESH", "MULTI_RATE", "FAST_REACT", "SAMPLE_FEEDBACK", "INT_MULTI"),
     "DCTCP": ("DCTCP_RATE_AI",),
     "HPCC-PINT": ("PINT_LOG_BASE", "PINT_PROB"),
+    "DCQCN and TIMELY": ("RATE_HAI",),
 }
 # The congestion control of each CC_MODE, the transport that runs it, and the control of `roce`; None: not modelled.
 _MODES: dict[int, tuple[str, str | None, str]] = {
@@ -212,9 +213,8 @@ class Config:
             found = {"max_stage": 5, "multi_rate": True} | found
         if control == "dcqcn-hpcc":
             found = {"alpha_timer": "55us", "fast_recovery": 5} | found
-        if control != "dctcp":
-            found["window"] = self._window()
-            found |= self._base_rtt(control, found["window"], network)
+        found["window"] = self._window()
+        found |= self._base_rtt(control, found["window"], network)
         # Acknowledgements are of the data's class at switches, whatever ACK_HIGH_PRIO says.
         wire = {"header_bytes": header, "ack_bytes": ack, "control_class": 1}
         return hosts | wire | {"recovery": self._recovery(), "congestion": {control: found}}

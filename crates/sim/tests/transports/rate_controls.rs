@@ -1,9 +1,11 @@
 //! TIMELY, PowerTCP, DCTCP and the DCQCN of the HPCC simulator over RoCE: single reactions by hand, and fixed points.
 
 use crate::common::{MS, Run, run};
+use flowyard_sim::derived::Derived;
 use flowyard_sim::transport::roce::congestion::dcqcn_hpcc::{DcqcnHpcc, Model as DcqcnHpccModel};
 use flowyard_sim::transport::roce::congestion::dctcp::{DctcpControl, Model as DctcpModel};
 use flowyard_sim::transport::roce::congestion::timely::{Counts, Model as TimelyModel, Timely};
+use flowyard_sim::transport::roce::congestion::window::Window;
 use flowyard_sim::transport::roce::congestion::{Ack, Control, Telemetry};
 use flowyard_sim::units::{Rate, Time};
 
@@ -128,6 +130,25 @@ fn dctcp_by_hand() {
         answer(13_000 + 3000 * round, 15_000 + 3000 * round, false);
     }
     assert_eq!(answer(99_000, 99_000, false).0, 10.0);
+}
+
+/// A base round trip of 4 us: 5000 B at the line's 10 Gbps, and half as many at the rate that a cut leaves, unless the window is
+/// fixed.
+#[test]
+fn dctcp_may_have_a_window() {
+    for (window, before, after) in [
+        (Window::None, None, None),
+        (Window::Fixed, Some(5000), Some(5000)),
+        (Window::Variable, Some(5000), Some(2500)),
+    ] {
+        let base_rtt = Derived::Given(Time::from_ns(4000));
+        let config = DctcpControl { window, base_rtt, ..DctcpControl::default() };
+        let mut model = DctcpModel::new(&config, Rate(10 * GBPS));
+        assert_eq!(model.window(), before);
+        let mark = Ack { una: 1000, next: 4000, marked: true, ..Ack::default() };
+        model.on_ack(&mark, &Telemetry::NONE);
+        assert_eq!((model.rate(), model.window()), (5e9, after));
+    }
 }
 
 /// So many endless flows into one port of 100 Gbps under PowerTCP, for some ms. Packets have hardly any header: windows count

@@ -34,6 +34,11 @@ fn incasts() -> Vec<Variation> {
         ("Ictcp.rounds", golden, long.clone()),
         ("Ictcp.widen_below", golden, long),
         (
+            "DctcpControl.base_rtt",
+            "single-switch-roce-dctcp",
+            vec![("/transport/roce/congestion/dctcp/window", json!("variable"))],
+        ),
+        (
             "Fpq.ecn",
             golden,
             vec![

@@ -5,9 +5,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bounds::Bounds;
+use super::bounds::{self, Bounds};
+use super::window::Window;
 use super::{Ack, Control, Settings, Signals, Telemetry};
-use crate::units::Rate;
+use crate::derived::{Derived, Longest, Values};
+use crate::units::{Rate, Time};
 
 /// DCTCP over RDMA: marks cut the rate by half the share of marked packets, at most once in a round trip.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,17 +27,33 @@ pub struct DctcpControl {
     #[schemars(extend("x-minimum" = "1Kbps"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_rate: Option<Rate>,
+    /// Limit of the bytes in flight (HPCC simulator: all its controls may have one).
+    pub window: Window,
+    /// Round trip without queues, for the window. "derived": the longest of the network, with a full packet and its
+    /// acknowledgement.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub base_rtt: Derived<Time>,
 }
 
 impl Default for DctcpControl {
     fn default() -> Self {
-        DctcpControl { g: 1.0 / 16.0, ai: None, min_rate: None }
+        DctcpControl {
+            g: 1.0 / 16.0,
+            ai: None,
+            min_rate: None,
+            window: Window::None,
+            base_rtt: Derived::FromNetwork,
+        }
     }
 }
 
 impl Settings for DctcpControl {
     fn signals(&self) -> Signals {
         Signals { marks: true, ..Signals::default() }
+    }
+
+    fn derived(&self, longest: &Longest) -> Values {
+        if self.window == Window::None { Vec::new() } else { bounds::base_rtt(&self.base_rtt, longest) }
     }
 }
 
@@ -45,6 +63,7 @@ pub struct Model {
     config: DctcpControl,
     bounds: Bounds,
     rate: f64,
+    window: Option<u64>,
     /// Average share of marked packets.
     alpha: f64,
     /// Acknowledgements of this round trip, and those of them that echo a mark.
@@ -60,16 +79,19 @@ impl Model {
     /// A flow starts at the rate of its line, with a share of marks of 1.
     pub fn new(config: &DctcpControl, line: Rate) -> Model {
         let bounds = Bounds::new(line, config.min_rate);
-        Model {
+        let mut model = Model {
             config: config.clone(),
             bounds,
             rate: bounds.line(),
+            window: None,
             alpha: 1.0,
             answers: 0,
             marks: 0,
             round_end: 0,
             cut_until: None,
-        }
+        };
+        model.set(bounds.line());
+        model
     }
 
     /// The average share of marked packets.
@@ -79,6 +101,8 @@ impl Model {
 
     fn set(&mut self, rate: f64) {
         self.rate = self.bounds.clamp(rate);
+        let base_rtt = self.config.base_rtt.or(Time::from_us(1));
+        self.window = self.config.window.bytes(self.bounds.line(), self.rate, base_rtt);
     }
 
     /// Closes a round trip: its share of marks enters the average. The first acknowledgement only opens one.
@@ -120,5 +144,10 @@ impl Control for Model {
     #[inline]
     fn rate(&self) -> f64 {
         self.rate
+    }
+
+    #[inline]
+    fn window(&self) -> Option<u64> {
+        self.window
     }
 }
