@@ -480,6 +480,13 @@ fn networks() -> Vec<Choice> {
     ]);
     let taken = json!({"traffic": "flows", "flows": [2]});
     vec![
+        (
+            "SelectiveDrop.mark",
+            "leaf-spine-selective-drop",
+            vec![],
+            "/queue/selective-drop/mark",
+            json!("class"),
+        ),
         ("Explicit.hosts", given, vec![], "/topology/explicit/hosts", hosts),
         ("Explicit.switches", given, vec![], "/topology/explicit/switches", switches),
         ("Explicit.cables", given, vec![], "/topology/explicit/cables", cables),
