@@ -36,7 +36,7 @@ fn incasts() -> Vec<Variation> {
         (
             "DctcpControl.base_rtt",
             "single-switch-roce-dctcp",
-            vec![("/transport/roce/congestion/dctcp/window", json!("variable"))],
+            vec![("/traffic/0/transport/roce/congestion/dctcp/window", json!("variable"))],
         ),
         (
             "Fpq.ecn",
