@@ -457,9 +457,9 @@ QUEUES = [
             "selective dropping": {},
             "strict priority": {"queue": {"strict-priority": {"mark": "none", "limit": {"bytes": "36864B"}}}},
         },
-        "The burst of the incast adds the threshold and a packet to what the long flow has in the port: up to "
-        "{0[max]:.0f} KB, under strict priority {1[max]:.0f} KB. {0[drops]:.0f} packets are dropped, all unscheduled, "
-        "and {1[drops]:.0f} of either kind; the last flow takes {0[fct_max]:.2f} and {1[fct_max]:.2f} ms.",
+        "With selective dropping the port has up to {0[max]:.1f} KB and drops {0[drops]:.0f} packets, under strict "
+        "priority {1[max]:.1f} KB and {1[drops]:.0f} packets. The long flow takes {0[fct_max]:.2f} and "
+        "{1[fct_max]:.2f} ms.",
     ),
     queue(
         "pfabric",
