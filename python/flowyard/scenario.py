@@ -3538,6 +3538,14 @@ class DctcpControl(Model):
     "10Gbps", at least 1Kbps.
     """
 
+    window: Window = "none"
+    """Limit of the bytes in flight (HPCC simulator: all its controls may have one)."""
+
+    base_rtt: str | Literal["derived"] = "derived"
+    """Round trip without queues, for the window. "derived": the longest of the network, with a full packet
+    and its acknowledgement. A time, such as "10us", at least 1ns.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Hpcc(Model):
