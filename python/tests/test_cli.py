@@ -55,9 +55,9 @@ def test_a_run_leaves_a_folder_and_says_so(flowyard, small, tmp_path):
     assert fy.open_run(tmp_path / "out/small-1").status == "complete"
 
 
-def test_default_folders_count_up(flowyard, small, tmp_path):
-    assert flowyard("run", small).returncode == 0
-    assert "results in out/small-2" in flowyard("run", small).stdout
+def test_default_folders_count_up(inside, small, tmp_path):
+    assert inside("run", small).returncode == 0
+    assert "results in out/small-2" in inside("run", small).stdout
     assert folders(tmp_path) == ["out", "out/small-1", "out/small-2"]
 
 
@@ -80,18 +80,18 @@ def test_json_is_the_summary_and_the_folder(flowyard, small, tmp_path):
     assert fy.open_run(tmp_path / "then").summary["digest"] == answer["digest"]
 
 
-def test_a_folder_with_something_in_it_is_left_alone(flowyard, small, tmp_path):
+def test_a_folder_with_something_in_it_is_left_alone(inside, small, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.tex").write_text("years of work")
-    done = flowyard("run", small, "-o", "mine")
+    done = inside("run", small, "-o", "mine")
     assert done.returncode == 2
     assert done.stderr == "error: mine: is not empty; choose another folder with -o, or remove it\n"
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
 
 
-def test_an_empty_folder_is_filled(flowyard, small, tmp_path):
+def test_an_empty_folder_is_filled(inside, small, tmp_path):
     (tmp_path / "empty").mkdir()
-    assert flowyard("run", small, "-o", "empty").returncode == 0
+    assert inside("run", small, "-o", "empty").returncode == 0
     assert (tmp_path / "empty/run.json").exists()
 
 
@@ -126,10 +126,10 @@ def test_an_empty_folder_is_filled(flowyard, small, tmp_path):
         (["report", "."], ".: not the folder of a run, run.json is missing"),
     ],
 )
-def test_mistakes_are_told_without_a_traceback(flowyard, small, tmp_path, arguments, message):
+def test_mistakes_are_told_without_a_traceback(inside, small, tmp_path, arguments, message):
     (tmp_path / "broken.toml").write_text("[topology\n")
     before = folders(tmp_path)
-    done = flowyard(*arguments)
+    done = inside(*arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.startswith("error: ")
@@ -139,36 +139,36 @@ def test_mistakes_are_told_without_a_traceback(flowyard, small, tmp_path, argume
 
 
 @pytest.mark.parametrize("arguments", [["run"], ["fly"], ["run", "x", "--set", "nonsense"], []])
-def test_wrong_usage_exits_with_2(flowyard, arguments):
-    done = flowyard(*arguments)
+def test_wrong_usage_exits_with_2(inside, arguments):
+    done = inside(*arguments)
     assert done.returncode == 2
     assert "usage: flowyard" in done.stderr
 
 
-def test_unknown_arguments_show_the_usage_of_their_verb(flowyard):
+def test_unknown_arguments_show_the_usage_of_their_verb(inside):
     for words in (["run", "x"], ["sweep", "x"], ["paper", "run", "x"]):
-        done = flowyard(*words, "--no-such", "1")
+        done = inside(*words, "--no-such", "1")
         assert done.returncode == 2
         assert done.stderr.startswith(f"usage: flowyard {' '.join(words[:-1])} [-h]")
         assert "unrecognized arguments: --no-such 1" in done.stderr
 
 
-def test_options_of_a_run_that_a_sweep_has_not_are_told_apart(flowyard):
-    assert 'write set."KEY" = VALUE into it' in flowyard("sweep", "s.toml", "--set=a=1").stderr
+def test_options_of_a_run_that_a_sweep_has_not_are_told_apart(inside):
+    assert 'write set."KEY" = VALUE into it' in inside("sweep", "s.toml", "--set=a=1").stderr
 
 
-def test_an_option_that_is_misspelt(flowyard):
+def test_an_option_that_is_misspelt(inside):
     said = "unrecognized arguments: --sed x.toml; did you mean --seed?"
-    assert said in flowyard("run", "--sed", "3", "x.toml").stderr
-    assert flowyard("run", "x.toml", "--colour").stderr.endswith("unrecognized arguments: --colour\n")
+    assert said in inside("run", "--sed", "3", "x.toml").stderr
+    assert inside("run", "x.toml", "--colour").stderr.endswith("unrecognized arguments: --colour\n")
 
 
-def test_a_verb_that_is_misspelt(flowyard):
-    done = flowyard("runn", "x.toml")
+def test_a_verb_that_is_misspelt(inside):
+    done = inside("runn", "x.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no verb 'runn'; did you mean run? verbs: run, check, " in done.stderr
-    assert "did you mean" not in flowyard("zzz").stderr
-    assert "did you mean --help?" in flowyard("help").stderr
+    assert "did you mean" not in inside("zzz").stderr
+    assert "did you mean --help?" in inside("help").stderr
 
 
 def test_no_verb_at_all_shows_the_help(flowyard):
@@ -177,19 +177,19 @@ def test_no_verb_at_all_shows_the_help(flowyard):
     assert done.stderr == flowyard("--help").stdout
 
 
-def test_check_shows_all_problems_at_once(flowyard, small):
-    done = flowyard("check", small, "--set", "run.sead=3", "--set", "topology.single-switch.hosts=1")
+def test_check_shows_all_problems_at_once(inside, small):
+    done = inside("check", small, "--set", "run.sead=3", "--set", "topology.single-switch.hosts=1")
     assert done.returncode == 2
     assert "run.sead" in done.stderr
     assert "topology.single-switch.hosts" in done.stderr
-    done = flowyard("check", small, "--set", "run.sead=3", "--json")
+    done = inside("check", small, "--set", "run.sead=3", "--json")
     assert done.returncode == 2
     assert [problem["path"] for problem in json.loads(done.stdout)["problems"]] == ["run.sead"]
 
 
-def test_check_of_a_sound_scenario(flowyard, small):
-    assert "nothing wrong" in flowyard("check", small).stdout
-    said = json.loads(flowyard("check", small, "--json").stdout)
+def test_check_of_a_sound_scenario(inside, small):
+    assert "nothing wrong" in inside("check", small).stdout
+    said = json.loads(inside("check", small, "--json").stdout)
     assert said.keys() - fy.check(small, whole=True).keys() == {
         "drawn",
         "derived",
@@ -201,13 +201,13 @@ def test_check_of_a_sound_scenario(flowyard, small):
 
 
 @pytest.mark.parametrize("name", scenarios.names())
-def test_packaged_scenarios_go_by_name(flowyard, tmp_path, name):
+def test_packaged_scenarios_go_by_name(inside, tmp_path, name):
     for spelt in (name, f"{name}.toml"):
-        done = flowyard("check", spelt)
+        done = inside("check", spelt)
         assert (done.returncode, done.stderr) == (0, "")
     # A folder, such as one that a run left under that name, does not stand in the way.
     (tmp_path / name).mkdir()
-    assert flowyard("check", name).returncode == 0
+    assert inside("check", name).returncode == 0
     assert fy.check(name) == fy.check(f"{name}.toml")
 
 
@@ -222,9 +222,9 @@ def test_a_packaged_scenario_runs_by_name(flowyard, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["web-search-ndp", "web-search-ndp.toml"])
-def test_a_file_of_the_same_name_comes_first(flowyard, small, tmp_path, name):
+def test_a_file_of_the_same_name_comes_first(inside, small, tmp_path, name):
     small.rename(tmp_path / name)
-    assert "hosts = 4" in flowyard("check", name).stdout.replace('"', "")
+    assert "hosts = 4" in inside("check", name).stdout.replace('"', "")
 
 
 def test_a_stalled_or_limited_run_says_so_and_keeps_its_tables(flowyard, small, tmp_path):
@@ -233,9 +233,9 @@ def test_a_stalled_or_limited_run_says_so_and_keeps_its_tables(flowyard, small, 
     assert fy.open_run(tmp_path / "out/small-1").status == "limit"
 
 
-def test_a_complete_run_that_lost_datagrams_says_so(flowyard, small):
+def test_a_complete_run_that_lost_datagrams_says_so(inside, small):
     lossy = ("--set", "transport=datagram", "--set", 'queue={"drop-tail": {"limit": {"packets": 1}}}')
-    done = flowyard("run", small, *lossy, "--set", 'traffic.few.matrix={"incast": {"senders": 3}}')
+    done = inside("run", small, *lossy, "--set", 'traffic.few.matrix={"incast": {"senders": 3}}')
     assert done.returncode == 0
     said = " ".join(done.stdout.split())
     assert "flows were not completed: " in said
@@ -246,13 +246,13 @@ def test_schema(flowyard):
     assert json.loads(flowyard("schema").stdout) == fy.schema()
 
 
-def test_explain(flowyard):
-    everything = flowyard("explain").stdout
+def test_explain(inside):
+    everything = inside("explain").stdout
     assert all(column["name"] in everything for columns in fy.explain().values() for column in columns)
-    both = json.loads(flowyard("explain", "id", "--json").stdout)
+    both = json.loads(inside("explain", "id", "--json").stdout)
     assert set(both) == {"flows", "links", "samples"}
-    assert "last byte at the receiver" in flowyard("explain", "fct_ps").stdout
-    of_sweeps = json.loads(flowyard("explain", "slowdown_p99_9_ci95", "--json").stdout)
+    assert "last byte at the receiver" in inside("explain", "fct_ps").stdout
+    of_sweeps = json.loads(inside("explain", "slowdown_p99_9_ci95", "--json").stdout)
     assert set(of_sweeps) == {"sweep.means", "sweep.by_size", "sweep.by_entry", "sweep.over_size"}
 
 
@@ -437,15 +437,15 @@ def test_a_run_on_two_threads_says_so_and_has_the_same_results(flowyard, tmp_pat
     assert pl.read_parquet(flows[0]).equals(pl.read_parquet(flows[1]))
 
 
-def test_a_run_that_stays_whole_says_why(flowyard, tmp_path, small):
-    run = flowyard("run", small, "-o", tmp_path / "out", "--threads", 2)
+def test_a_run_that_stays_whole_says_why(inside, tmp_path, small):
+    run = inside("run", small, "-o", tmp_path / "out", "--threads", 2)
     assert run.returncode == 0
     assert "1: its network has no two parts" in run.stdout
 
 
 @pytest.mark.parametrize("threads", ["0", "65", "two"])
-def test_a_number_of_threads_has_bounds(flowyard, small, threads):
-    run = flowyard("run", small, "--threads", threads)
+def test_a_number_of_threads_has_bounds(inside, small, threads):
+    run = inside("run", small, "--threads", threads)
     assert run.returncode == 2
     assert "threads" in run.stderr
 
