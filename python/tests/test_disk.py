@@ -154,13 +154,14 @@ NEW = {
 
 
 @pytest.mark.parametrize("verb", NEW)
-def test_a_dangling_link_is_left_alone(verb, sound, tmp_path):
+def test_a_dangling_link_is_left_alone(verb, sound, tmp_path, monkeypatch, inside):
     folder = shutil.copytree(sound, tmp_path / "here")
     words = NEW[verb].format("dangling")
     link = folder / next(word for word in words.split() if word.startswith("dangling"))
     link.symlink_to("nowhere")
     before = on_disk(folder)
-    done = flowyard(folder, words)
+    monkeypatch.chdir(folder)
+    done = inside(*words.split())
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {link.name}: ")
     assert on_disk(folder) == before

@@ -33,7 +33,7 @@ FOLDERS = {
     "run": ("run small.toml -o {}", "refused"),
     "slotted": ("slotted link.toml -o {}", "refused"),
     "sweep": ("sweep plan.toml -o {} --workers 1", "goes on"),
-    "paper run": ("paper run VAL-W -o {} --workers 1", "goes on"),
+    "paper run": ("paper run MP-F1.2 -o {} --workers 1", "goes on"),
 }
 RESULTS = Path(__file__).parents[2] / "docs/results"
 # Verbs that write pictures into a folder, which may have other files.
