@@ -5,19 +5,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from smaller import SMALLER, smaller
 
 import flowyard as fy
 from flowyard import cli, sweeps
 from flowyard.papers import running
 from flowyard.papers.figure import Figure, Scale, Tables
-from flowyard.sweeps import Plan, Sweep
+from flowyard.sweeps import Sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -120,19 +120,14 @@ def open_sweep(folder: Path) -> Sweep:
     return found
 
 
-def quick_tables(
-    figure: Figure, folder: Path, changes: Mapping[str, Mapping[str, Any]] | None = None
-) -> Tables:
-    """The tables of a figure at quick scale; its runs, none of which may fail, stay in the folder.
-
-    What a plan sets may be changed, by the plan's name: fewer flows, say, where a test needs no more.
-    """
+def quick_tables(figure: Figure, folder: Path) -> Tables:
+    """The tables of a figure at quick scale, smaller where tests need no more; no run may fail."""
     results = {}
-    for name, plan in (figure.plans(Scale.QUICK) if figure.plans else {}).items():
-        if own := (changes or {}).get(name):
-            assert isinstance(plan, Plan)
-            plan = replace(plan, set={**plan.set, **own})
-        tally = sweeps.execute(plan, folder / name)
+    changes = SMALLER.get(figure.id, {})
+    plans = figure.plans(Scale.QUICK) if figure.plans else {}
+    assert changes.keys() <= plans.keys()
+    for name, plan in plans.items():
+        tally = sweeps.execute(smaller(plan, changes.get(name, {})), folder / name)
         assert not tally.failed
         assert not tally.violations
         results[name] = Sweep(folder / name)
@@ -140,17 +135,14 @@ def quick_tables(
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, pl.DataFrame]]:
-    """The quick tables of each figure, with changes as `quick_tables` takes them; made when first asked for."""
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Figure], dict[str, pl.DataFrame]]:
+    """The tables of each figure as `quick_tables` has them; made when first asked for."""
     known: dict[str, dict[str, pl.DataFrame]] = {}
 
-    def tables(
-        figure: Figure, changes: Mapping[str, Mapping[str, Any]] | None = None
-    ) -> dict[str, pl.DataFrame]:
-        key = f"{figure.id} {changes}"
-        if key not in known:
-            known[key] = dict(quick_tables(figure, tmp_path_factory.mktemp(figure.id), changes))
-        return known[key]
+    def tables(figure: Figure) -> dict[str, pl.DataFrame]:
+        if figure.id not in known:
+            known[figure.id] = dict(quick_tables(figure, tmp_path_factory.mktemp(figure.id)))
+        return known[figure.id]
 
     return tables
 

@@ -3,25 +3,15 @@
 import polars as pl
 import pytest
 
-from flowyard import sweeps
-from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.sweeps.tables import Sweep
 from flowyard_papers.peq.degradation import FIGURE, KINDS, NETWORKS, SHARES
 
 judge = FIGURE.claims["PEQ-F1.7.c"]
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    assert FIGURE.plans
-    results = {}
-    for name, plan in FIGURE.plans(Scale.QUICK).items():
-        folder = tmp_path_factory.mktemp("sweep") / name
-        tally = sweeps.execute(plan, folder)
-        assert not tally.failed
-        results[name] = Sweep(folder)
-    return FIGURE.tables(Scale.QUICK, results)
+@pytest.fixture
+def tables(made):
+    return made(FIGURE)
 
 
 def test_the_claim_holds(tables):

@@ -11,11 +11,7 @@ AS_ONE_TCP, EIGHT, ONE = (mptcp.FIGURE.claims[f"LIT-MPTCP.{letter}"] for letter 
 
 
 def test_verdicts_of_real_tables(tmp_path):
-    smaller: dict[str, dict[str, object]] = {
-        "fat-tree": {"topology.fat-tree.k": 6},
-        "path": {"run.until": "5s"},
-    }
-    tables = quick_tables(mptcp.FIGURE, tmp_path, smaller)
+    tables = quick_tables(mptcp.FIGURE, tmp_path)
     again = through_csv(tables)
     for claim, judge in mptcp.FIGURE.claims.items():
         found = judge(tables)

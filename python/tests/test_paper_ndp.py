@@ -45,15 +45,6 @@ FAILING = {"NDP-P1", "LIT-NDP.a", "LIT-NDP.b", "LIT-OUTCAST.a"}
 
 Tables = dict[str, pl.DataFrame]
 
-# Warm-ups take the longest: they go by the number of hosts, here 4 of 8.
-FEWER = {"LIT-PIAS": {"racks": {"topology.leaf-spine.hosts": 2, "traffic.web-search.flows": 200}}}
-
-
-@pytest.fixture
-def made(made):
-    """The quick tables of each figure, with fewer flows where the verdicts need no more."""
-    return lambda figure: made(figure, FEWER.get(figure.id))
-
 
 @pytest.mark.parametrize("claim", JUDGES)
 def test_verdicts(made, claim):

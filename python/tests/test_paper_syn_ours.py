@@ -8,8 +8,18 @@ from conftest import drawn_from_csv
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.sweeps import Plan
+from flowyard_papers.syn import _ours as ours
 from flowyard_papers.syn import _rack as rack
 from flowyard_papers.syn import clock_error, control_loss, cost, delays, late, transports
+
+
+@pytest.fixture(autouse=True, scope="module")
+def short():
+    """A shorter warm-up and window than those of quick scale: what is compared here differs by more than its noise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ours, "window", lambda _: rack.Window(5, 20, 0, 5))
+        yield
+
 
 FIGURES = (clock_error, delays, transports, late, control_loss, cost)
 
