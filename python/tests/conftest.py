@@ -31,14 +31,20 @@ PATIENCE_S = 600.0
 LONGEST = (
     "test_howto.py",
     "test_sweeps_dask.py",
+    "test_paper_ndp.py",
+    "test_member_figures.py",
     "test_report_sweep.py",
+    "test_report.py",
     "test_published.py",
+    "test_comparison.py",
+    "test_why_howto.py",
     "test_disk.py",
     "test_paper_syn_ours.py",
-    "test_paper_syn_network.py",
-    "test_why_howto.py",
-    "test_limits.py",
-    "test_sweeps_kill.py",
+    "test_sweeps.py",
+    "test_tutorial.py",
+    "test_signals.py",
+    "test_sweeps_panic.py",
+    "test_why_slow.py",
 )
 
 SMALL = """\
