@@ -442,7 +442,10 @@ def outlook(
 
 def advised(advice: Mapping[str, str]) -> str:
     """A piece of advice in a line."""
-    return f"advice: {advice['path']}: {advice['message']}; write {advice['write']}"
+    # Of a field that does nothing: "nothing: leave threshold out".
+    write = advice["write"].removeprefix("nothing: ")
+    verb = "write " if write == advice["write"] else ""
+    return f"advice: {advice['path']}: {advice['message']}; {verb}{write}"
 
 
 def controlled(scenario: Mapping[str, Any]) -> str | None:

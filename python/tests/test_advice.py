@@ -87,7 +87,8 @@ def test_a_sweep_advises_before_its_runs(inside, throttled):
         f"scenario = '{throttled.name}'\nreplicas = 2\n"
         f"[[axes]]\nname = 'window'\nset.'{FIELD}' = ['bdp', 10, 20]\n"
     )
-    line = f"advice: {FIELD}: at 2 of 3 points (window = 10; window = 20): at the first 10 x 1500 B = 15 KB is below "
+    points = "(window = 10; window = 20; numbers are those of the first)"
+    line = f"advice: {FIELD}: at 2 of 3 points {points}: 10 x 1500 B = 15 KB is below "
     for words in (["check", plan], ["sweep", plan, "--dry-run"]):
         (said,) = [text for text in inside(*words).stdout.splitlines() if text.startswith("advice")]
         assert said.startswith(line)
@@ -108,10 +109,8 @@ def test_of_many_points_some_are_advised(monkeypatch, tmp_path):
     plan = fy.Plan(SCENARIO, [fy.Axis("seed", {"run.seed": list(range(41))})], replicas=2)
     (piece,) = forecast.of(plan, tmp_path / "out").advice
     assert (piece.points, piece.looked, piece.planned) == (5, 5, 41)
-    assert (
-        "at all 5 points that were looked at (seed = 0; seed = 10; seed = 20; seed = 30; and 1 more): at the first "
-        in piece.line()
-    )
+    named = "(seed = 0; seed = 10; seed = 20; seed = 30; and 1 more; numbers are those of the first)"
+    assert f"at all 5 points that were looked at {named}: " in piece.line()
     (only,) = forecast.of(fy.Plan(SCENARIO, replicas=2), tmp_path / "out").advice
     assert only.line() == results.advised(results.outlook(SCENARIO).advice[0])
 

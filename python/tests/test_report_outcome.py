@@ -31,7 +31,7 @@ def said(*rows, key=SHORT):
 def test_the_best_is_named_by_how_much_where_intervals_do_not_overlap():
     assert said(row(251.0, 200.0, 300.0), row(5.46, 5.0, 6.0)) == (
         "p99 of slowdown of flows up to 100 KB: 5.46 times the ideal with TCP, 251 with NDP. "
-        "TCP is best for short flows: with NDP, the next, it is 46.0 times as much."
+        "It is lowest with TCP; with NDP it is 46.0 times as high."
     )
 
 
@@ -39,7 +39,7 @@ def test_the_best_is_named_by_how_much_where_intervals_do_not_overlap():
 def test_none_is_best_where_intervals_overlap_or_are_not_known(second):
     words = said(row(5.46, 5.0, 6.0), row(*second), row(90.0, 80.0, 100.0))
     assert "90.0 with Homa" in words
-    assert "best for" not in words
+    assert "lowest with" not in words
     assert words.endswith("The 95% intervals do not tell the best from the others.")
 
 
@@ -48,7 +48,7 @@ def test_all_flows_where_none_are_short_and_times_where_there_is_no_slowdown():
         row(1e9, 9e8, 1.1e9, kind="fct", unit="_ps"), row(2e9, 1.8e9, 3e9, kind="fct", unit="_ps"), key=ALL
     )
     assert words.startswith(
-        "p99 of completion time of all flows: 1.00\u00a0ms with NDP, 2.00\u00a0ms with TCP. NDP is best"
+        "p99 of completion time of all flows: 1.00\u00a0ms with NDP, 2.00\u00a0ms with TCP. It is lowest with NDP;"
     )
 
 

@@ -116,7 +116,7 @@ def test_the_verb_prints_counts_and_writes_a_picture(tmp_path, capsys, monkeypat
     assert "aggregation-core" in printed
     assert "80.0\N{NO-BREAK SPACE}Gbps" in printed
     # All of it over eight hosts.
-    assert re.search("bisection, a host of one half +10.0\N{NO-BREAK SPACE}Gbps", printed)
+    assert re.search("bisection per host +10.0\N{NO-BREAK SPACE}Gbps, for half of the hosts", printed)
     assert (tmp_path / "out/net-topology-1.svg").exists()
     assert main(["topology", "net.toml", "--set", "topology.fat-tree.k=6", "--json", "-o", "six.svg"]) == 0
     answer = json.loads(capsys.readouterr().out)

@@ -219,7 +219,8 @@ def asked(text: str) -> tuple[str, list[Column]]:
     for column in columns:
         if not column.role and kind == CABLES and _column(column.name, FLOWS).role:
             raise UserError(
-                f"--columns {text}: {shown(column.name)} is of flows, which need a size, too: as in src,dst,size,start_us"
+                f"--columns {text}: {shown(column.name)} is of flows, which need a size, too, "
+                "as in src,dst,size,start_us"
             )
         if not column.role and _plain_name(column.name) not in IGNORED:
             raise UserError(f"--columns {text}: {shown(column.name)} is no name of a column; {allowed()}")

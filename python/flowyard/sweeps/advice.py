@@ -29,6 +29,7 @@ class Advice(NamedTuple):
         looked: These.
         planned: All points.
         which: The first of these that it concerns, such as ("load = 0.8",).
+        write_last: The line to write at the last of them, if that is another one.
     """
 
     path: str
@@ -38,6 +39,7 @@ class Advice(NamedTuple):
     looked: int
     planned: int
     which: tuple[str, ...]
+    write_last: str | None
 
     def line(self) -> str:
         """For people."""
@@ -47,9 +49,10 @@ class Advice(NamedTuple):
         count = "all" if self.points == self.looked else f"{self.points:,} of"
         more = self.points - len(self.which)
         which = "; ".join(self.which) + (f"; and {more:,} more" if more else "")
-        where = f"at {count} {self.looked:,} points{looked} ({which})"
-        first = "at the first " if self.points > 1 else ""
-        return results.advised({**self._asdict(), "message": f"{where}: {first}{self.message}"})
+        first = "; numbers are those of the first" if self.points > 1 else ""
+        where = f"at {count} {self.looked:,} points{looked} ({which}{first})"
+        line = results.advised({**self._asdict(), "message": f"{where}: {self.message}"})
+        return line + (f" at the first, and at the last {self.write_last}" if self.write_last else "")
 
 
 def of(tasks: Sequence[Task], known: Mapping[str, results.Outlook] | None = None) -> list[Advice]:
@@ -74,6 +77,7 @@ def of(tasks: Sequence[Task], known: Mapping[str, results.Outlook] | None = None
             points=len({task.key for task, _ in said}),
             looked=len(looked),
             planned=len(points),
+            write_last=said[-1][1]["write"] if said[-1][1]["write"] != said[0][1]["write"] else None,
             which=tuple({label_of(task.values, 0, 1): None for task, _ in said})[:_NAMED],
         )
         for said in found.values()

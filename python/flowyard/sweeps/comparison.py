@@ -36,6 +36,9 @@ TRANSPORT = "transport"
 # Parts of a scenario that serve one transport and may not fit another.
 SERVING = ("queue", "routing.balancer", "agent", "controller")
 
+# Shares the memory of switches among ports whose queues can; a transport whose queue cannot is compared without it.
+BUFFER = "buffer"
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -313,7 +316,7 @@ def _with(shared: _Shared, transport: dict[str, Any]) -> tuple[dict[str, Any], l
             refused = {
                 problem["path"]: problem["message"]
                 for problem in error.problems
-                if problem["path"] in SERVING
+                if problem["path"] in (*SERVING, BUFFER)
                 and problem["path"] not in shared.kept
                 and _get(made, problem["path"])
             }
@@ -321,7 +324,12 @@ def _with(shared: _Shared, transport: dict[str, Any]) -> tuple[dict[str, Any], l
                 raise first from None
             for part, why in refused.items():
                 _take(made, part)
-                notes.append(f"{part} of its own, not that of the scenario: {why}")
+                said = (
+                    "without the buffer of the scenario"
+                    if part == BUFFER
+                    else f"{part} of its own, not that of the scenario"
+                )
+                notes.append(f"{said}: {why}")
 
 
 def _bring(shared: _Shared, made: dict[str, Any], changes: Mapping[str, Any]) -> list[str]:

@@ -57,7 +57,10 @@ def _capacity(network: Network, survey: dict[str, Any]) -> list[tuple[str, str]]
         ("hosts together send", rate(sent)),
         ("bisection", f"{relation}{rate(bisection['bps'])}"),
         ("", bisection["how"]),
-        ("bisection, a host of one half", f"{relation}{rate(2 * bisection['bps'] / network.hosts)}"),
+        (
+            "bisection per host",
+            f"{relation}{rate(2 * bisection['bps'] / network.hosts)}, for half of the hosts",
+        ),
     ]
     if survey["oversubscription"] is not None:
         rows.append(("oversubscription", f"{survey['oversubscription']:g}:1"))

@@ -159,7 +159,12 @@ def slowdown_by_size(runs: Sequence[Labelled]) -> Spec | None:
     percentile = alt.StrokeDash(
         "percentile:N", scale=alt.Scale(domain=["p99", "p50"], range=[[1, 0], [5, 3]]), legend=None
     )
-    line = base.mark_line(strokeWidth=2).encode(strokeDash=percentile)
+    if has_more_than_colours(runs):
+        # Dashes tell runs of one colour apart, and only points show the median.
+        high = base.transform_filter("datum.percentile === 'p99'")
+        line = high.mark_line(strokeWidth=2).encode(strokeDash=strokes_of(labels_of(runs)))
+    else:
+        line = base.mark_line(strokeWidth=2).encode(strokeDash=percentile)
     # A point that no line passes through says by itself which percentile it is.
     dots = [
         base.transform_filter("datum.percentile === 'p99'").mark_point(filled=True, size=42, opacity=1),
@@ -258,6 +263,11 @@ def spec_of(
 def labels_of(runs: Sequence[Labelled]) -> list[str]:
     """Labels of the runs."""
     return [run.label for run in runs]
+
+
+def has_more_than_colours(runs: Sequence[Labelled]) -> bool:
+    """Whether some runs share a colour."""
+    return len(runs) > COLOURS
 
 
 def colour_of(labels: Sequence[str], field: str = "run", channel: Any = alt.Color) -> Any:

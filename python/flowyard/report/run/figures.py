@@ -92,7 +92,9 @@ def of_deciles(curves: Sequence[charts.Labelled]) -> str:
     """The caption of slowdowns by size: whose deciles they are."""
     entries = charts.entries_apart(curves)
     if not entries:
-        return "Deciles of flow size: a point stands at the largest flow of its decile."
+        few = "Deciles of flow size: a point stands at the largest flow of its decile."
+        many = " Line and filled: p99, hollow: p50." if charts.has_more_than_colours(curves) else ""
+        return few + many
     marks = ", ".join(f"{mark} {entry}" for mark, entry in zip(charts.SHAPES.values(), entries, strict=False))
     return (
         "Deciles of flow size of each traffic entry: a point stands at the largest flow of its decile; deciles of one "

@@ -159,6 +159,6 @@ def other_flows(runs: Sequence[tuple[str, object]]) -> str:
         return "The runs did not carry the same flows (their traffic digests differ): compare distributions, not flows"
     more = f"; and {len(together) - MOST_GROUPS} more groups" if len(together) > MOST_GROUPS else ""
     return (
-        f"The same flows were carried by {'; '.join(together[:MOST_GROUPS])}{more}. Across these groups the flows "
-        "differ (traffic_digest): compare distributions there"
+        f"Runs that carried the same flows: {'; '.join(together[:MOST_GROUPS])}{more}. Between these groups flows "
+        "differ (traffic_digest): compare only distributions"
     )

@@ -36,9 +36,9 @@ def of_runs(labels: Sequence[str], groups: Sequence[Mapping[Key, Mapping[str, An
     if slow:
         shown[0] = shown[0].replace(" with", " times the ideal with", 1)
     more = f" and {len(order) - MOST_LISTED:,} more" if len(order) > MOST_LISTED else ""
-    which, what = (f"flows {SHORT[1]}", "short flows") if key == SHORT else ("all flows", "all flows")
+    which = f"flows {SHORT[1]}" if key == SHORT else "all flows"
     said = f"{statistic} of {'slowdown' if slow else 'completion time'} of {which}: {', '.join(shown)}{more}."
-    return f"{said} {_verdict(rows, labels, order, (kind, statistic, unit), what)}"
+    return f"{said} {_verdict(rows, labels, order, (kind, statistic, unit))}"
 
 
 def _verdict(
@@ -46,18 +46,15 @@ def _verdict(
     labels: Sequence[str],
     order: Sequence[int],
     of: tuple[str, str, str],
-    what: str,
 ) -> str:
-    """Which run is the best for these flows, and by how much; or that none is."""
+    """Which run has the lowest value, and by how much; or that none has."""
     kind, statistic, unit = of
     best, second = order[:2]
     if _leader(rows, kind, statistic, unit) is None:
         return "The 95% intervals do not tell the best from the others."
     column = f"{kind}_{statistic}{unit}"
     factor = text.digits(rows[second][column] / rows[best][column])
-    return (
-        f"{labels[best]} is best for {what}: with {labels[second]}, the next, it is {factor} times as much."
-    )
+    return f"It is lowest with {labels[best]}; with {labels[second]} it is {factor} times as high."
 
 
 def _leader(rows: Sequence[Mapping[str, Any]], kind: str, statistic: str, unit: str) -> int | None:

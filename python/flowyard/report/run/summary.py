@@ -310,6 +310,8 @@ def not_the_whole(result: "Result") -> list[str]:
         return []
     total = completion(result)[-1]
     missing = total["flows"] - total["completed"]
+    if not total["completed"]:
+        return [f"{result.status.capitalize()} before any flow was complete"]
     of_flows = f": {missing:,} of {total['flows']:,} flows are missing from every mean and percentile above"
     return [not_whole(result.status) + (of_flows if missing else "")]
 
