@@ -289,6 +289,9 @@ def test_a_table_lists_its_fields(capsys):
         '    every (time, such as "10us", at least 1ps, required): Time from the start of a round to that of the next.'
         in lines
     )
+    # So does one that may be left out.
+    assert cli.main(["explain", "observe.events"]) == 0
+    assert "    numbers (list): Only the flows of these numbers" in capsys.readouterr().out
     # The members of a choice stand in its line.
     assert cli.main(["explain", "tcp.congestion"]) == 0
     assert not any(line.startswith("    ") for line in capsys.readouterr().out.splitlines())

@@ -405,6 +405,19 @@ class TestQueues:
         assert [kind(each["queue"]) for each in found.values()] == ["ecn", "red"] * 2
         assert not notes
 
+    def test_a_buffer_is_left_out_where_the_queue_cannot_share_memory(self):
+        own = {**SCENARIO, "transport": "tcp", "buffer": {"dynamic": {"size": "4MB"}}}
+        found, notes = scenarios(own, {"transport": ["dctcp", "ndp"]})
+        assert (kind(found["dctcp"]["buffer"]), found["ndp"].get("buffer")) == ("dynamic", None)
+        (note,) = notes
+        assert note.startswith('ndp: without the buffer of the scenario: "dynamic" lets ports')
+        with pytest.raises(
+            fy.ScenarioError, match=r"leave buffer out: no queue that does serves transport\.ndp"
+        ):
+            comparison(
+                {**SCENARIO, "transport": "tcp"}, {"transport": ["dctcp", "ndp"]}, set={"buffer": "dynamic"}
+            )
+
     def test_an_agent_goes_with_its_transport(self):
         own = {**SCENARIO, "transport": "rcp", "agent": "rcp", "routing": {"balancer": {"nix": {}}}}
         found, notes = scenarios(own, {"transport": ["rcp", "tcp"]})

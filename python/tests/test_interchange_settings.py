@@ -6,7 +6,7 @@ import pytest
 from interchange_examples import FLOW, TOPOLOGY, source
 
 import flowyard as fy
-from flowyard import interchange
+from flowyard import interchange, results
 from flowyard.errors import UserError
 from flowyard.interchange import hpcc_config, sniffing
 from flowyard.interchange.hpcc_rtt import base_rtt_ns
@@ -58,7 +58,9 @@ def imported(tmp_path, config=CONFIG, files=("topology", "flow"), **options):
 def test_a_control_that_the_user_names_takes_the_place_of_that_of_the_file(tmp_path, name):
     found = imported(tmp_path, transport=name)
     assert list(found.scenario["transport"]["roce"]["congestion"]) == [name]
-    assert fy.check(found.scenario)
+    maps = "ENABLE_QCN, KMAX_MAP, KMIN_MAP, PMAX_MAP"
+    assert f"without effect under {name}, which reads no marks: {maps}" in found.notes
+    assert not [told for told in results.outlook(found.scenario).advice if told["path"].startswith("queue")]
 
 
 def test_the_settings_of_hpccs_code_become_fields(tmp_path):

@@ -186,6 +186,22 @@ def test_the_completion_of_run_json_is_that_of_the_tables(changes):
     assert result.summary["measured"]["goodput_bps"] == pytest.approx(Run.of(result).goodput_bps, rel=1e-9)
 
 
+def test_the_run_json_of_a_run_takes_another_transport(tmp_path):
+    """Its traffic entries have the transport of the scenario written out: a change of that is one of theirs."""
+    flows = {"arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "20KB"}}
+    entries = [{**flows, "name": "own"}, {**flows, "name": "other", "transport": "datagram"}]
+    network = {"leaf-spine": {"leaves": 2, "spines": 2, "hosts": 2}}
+    whole = {"topology": network, "transport": "tcp", "queue": "drop-tail", "traffic": entries}
+    folder = fy.run(whole).save(tmp_path / "run")
+    again = fy.run(folder / "run.json")
+    assert again.summary["digest"] == fy.open_run(folder).summary["digest"]
+    other = fy.run(folder / "run.json", {"transport": {"tcp": {"congestion": "cubic"}}})
+    assert [list(entry["transport"]) for entry in other.summary["scenario"]["traffic"]] == [["tcp"], ["datagram"]]
+    assert "cubic" in other.summary["scenario"]["traffic"][0]["transport"]["tcp"]["congestion"]
+    paths = fy.run(folder / "run.json", {"routing.balancer": "per-packet"}).summary["scenario"]
+    assert all(entry["routing"]["balancer"] == {"per-packet": {}} for entry in paths["traffic"])
+
+
 def test_run_json_is_the_summary(result, tmp_path):
     assert json.loads((result.save(tmp_path / "run") / "run.json").read_text()) == result.summary
 

@@ -71,7 +71,9 @@ def near(schema: Schema, name: str) -> list[str]:
 def below(schema: Schema, name: str) -> list[dict[str, str]]:
     """The fields of the table at a whole path, as `named` has them; none of a choice, whose members it lists itself."""
     found = next((field for path, field in _walk(schema) if ".".join(path) == name), {})
-    table = _definition(schema, found)
+    # One that may be left out is a table or null.
+    some = [part for part in found.get("anyOf", ()) if part.get("type") != "null"]
+    table = _definition(schema, some[0] if len(some) == 1 else found)
     fields = table.get("properties", {})
     required = table.get("required", ())
     described = [_described(schema, (*name.split("."), field), part) for field, part in fields.items()]

@@ -27,6 +27,8 @@ _TELLING = re.compile(
 )
 # Names of files, and what it traces.
 _OTHER = re.compile(r"\w+_FILE|ENABLE_TRACE|QLEN_MON_\w+")
+# Controls of `roce` that read no marks.
+_UNMARKED = ("hpcc", "timely", "powertcp")
 # Settings that one congestion control alone reads in HPCC's code.
 _CONTROLS = {
     "DCQCN": (
@@ -75,6 +77,7 @@ class Config:
         source: The file.
         values: Line and words of each key.
         used: The keys that a field of the scenario has.
+        unread: The keys whose settings change nothing under its congestion control.
         notes: What was assumed.
         control: The congestion control in place of that of the file, where the user names one.
     """
@@ -82,6 +85,7 @@ class Config:
     source: Source
     values: dict[str, tuple[int, list[str]]]
     used: set[str] = field(default_factory=set)
+    unread: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     control: str | None = None
 
@@ -118,7 +122,8 @@ class Config:
             rate_bps: The rate of hosts, if no file has the network but the user says it.
         """
         found: dict[str, Any] = {"transport": {transport: self._transport(transport, network)}}
-        ports = self._ports(_host_rates(network) or ({rate_bps} if rate_bps else set()), network)
+        rates = _host_rates(network) or ({rate_bps} if rate_bps else set())
+        ports = {} if self._reads_no_marks(transport) else self._ports(rates, network)
         if ports:
             found["queue"] = {"lossless": ports}
         if transport in ("roce", "dcqcn") and (size := self._taken("BUFFER_SIZE", self._mebibytes)):
@@ -156,7 +161,8 @@ class Config:
 
     def all_notes(self) -> list[str]:
         """Imported and ignored settings."""
-        left = [key for key in self.values if key not in self.used and not _OTHER.fullmatch(key)]
+        known = self.used | self.unread
+        left = [key for key in self.values if key not in known and not _OTHER.fullmatch(key)]
         taken = ", ".join(key for key in self.values if key in self.used)
         notes = [f"taken from {self.source.name}: {taken}", *self.notes]
         for control, keys in _CONTROLS.items():
@@ -322,6 +328,17 @@ class Config:
             "DCTCP_RATE_AI": ("ai", self._rate),
             "MIN_RATE": ("min_rate", self._rate),
         }
+
+    def _reads_no_marks(self, transport: str) -> bool:
+        """Whether thresholds of ports change nothing; says so of those that the file has."""
+        control = self._control() if transport == "roce" else ""
+        if control not in _UNMARKED:
+            return False
+        self.unread = {key for key in ("ENABLE_QCN", *_MAPS.values()) if key in self.values}
+        if self.unread:
+            keys = ", ".join(key for key in self.values if key in self.unread)
+            self.notes.append(f"without effect under {control}, which reads no marks: {keys}")
+        return True
 
     def _ports(self, rates: set[int], network: Network | None) -> dict[str, Any]:
         """The thresholds of ports, for the rate of hosts and other rates of links."""

@@ -126,7 +126,11 @@ def comparison(
         column = free_name(field)
         if field == TRANSPORT:
             base_of_all = named.check(scenario, changes)
-            kept = {part for part in SERVING if any(f"{key}.".startswith(f"{part}.") for key in changes)}
+            kept = {
+                part
+                for part in (*SERVING, BUFFER)
+                if any(f"{key}.".startswith(f"{part}.") for key in changes)
+            }
             own_transport = None if lacks else base_of_all[TRANSPORT]
             places, labels, notes = _transports(
                 _Shared(named, base_of_all, own_transport, own_changes, kept, list(fields)), own
@@ -218,7 +222,7 @@ class _Shared:
         base: The scenario, with the changes for all runs.
         own: Its own transport; None if it leaves that to the comparison.
         own_changes: Changes for the runs of a transport or a queue.
-        kept: The parts, of SERVING, that changes set.
+        kept: The parts, of SERVING, and the buffer, that changes set.
         compared: All fields that are compared.
     """
 

@@ -262,7 +262,7 @@ def _lower(sentence: str) -> str:
 
 def _means(sweep: Sweep, point: Point) -> dict[str, Any]:
     own = _row(sweep, point)
-    names = (*COMPLETION, "completed_fraction", *DEADLINES, *LOADS, "goodput_bps", *COUNTED)
+    names = (*COMPLETION, "completed_fraction", *DEADLINES, *LOADS, "goodput_bps", "end_ps", *COUNTED)
     return {name: own[name] for name in names}
 
 
@@ -274,6 +274,12 @@ def _row(sweep: Sweep, point: Point) -> dict[str, Any]:
 
 def _scenario(sweep: Sweep, point: Point) -> dict[str, Any]:
     return with_derived(run_files.status(sweep.path(point.keys[0])))
+
+
+def _goes_on(scenario: Mapping[str, Any]) -> bool:
+    """Whether measured flows arrive at a rate, so that the last of them tells nothing: unlike that of a collective."""
+    own = [entry["arrivals"] for entry in scenario["traffic"] if not entry.get("background")]
+    return any(isinstance(arrivals, Mapping) and {"poisson", "on-off"} & set(arrivals) for arrivals in own)
 
 
 def _links(sweep: Sweep, point: Point) -> pl.DataFrame:
@@ -335,6 +341,8 @@ def side_by_side_table(sweep: Sweep) -> TextTable:
     for key, name in names(groups).items():
         for column in OF_GROUP if key != (None, ALL) else ():
             add(f"{ALL_METRICS[column].name}, {name}", column, [group.get(key) for group in groups], key)
+    if not any(_goes_on(_scenario(sweep, point)) for point in points):
+        add("time to the last flow", "end_ps", means)
     loads = [name for name in LOADS if any(own[name] is not None for own in means)]
     absent = uncounted(run_files.status(sweep.path(point.keys[0])) for point in points)
     counted = [name for name in COUNTED if name not in absent]
