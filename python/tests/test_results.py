@@ -196,7 +196,10 @@ def test_the_run_json_of_a_run_takes_another_transport(tmp_path):
     again = fy.run(folder / "run.json")
     assert again.summary["digest"] == fy.open_run(folder).summary["digest"]
     other = fy.run(folder / "run.json", {"transport": {"tcp": {"congestion": "cubic"}}})
-    assert [list(entry["transport"]) for entry in other.summary["scenario"]["traffic"]] == [["tcp"], ["datagram"]]
+    assert [list(entry["transport"]) for entry in other.summary["scenario"]["traffic"]] == [
+        ["tcp"],
+        ["datagram"],
+    ]
     assert "cubic" in other.summary["scenario"]["traffic"][0]["transport"]["tcp"]["congestion"]
     paths = fy.run(folder / "run.json", {"routing.balancer": "per-packet"}).summary["scenario"]
     assert all(entry["routing"]["balancer"] == {"per-packet": {}} for entry in paths["traffic"])
