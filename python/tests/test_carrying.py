@@ -69,8 +69,7 @@ def test_two_replicas_that_carry_much_less_are_said_to_be_too_few():
     runs, summaries = two(0.47, 0.49)
     (line,) = carrying.line(runs, ["load"], summaries, "see")
     assert line == (
-        "1 point may not carry the load: load = 0.6 carries 0.480 of 0.620 by the mean over 2 replicas, "
-        "which are too few to tell; 3 or more tell"
+        "1 point may not carry the load: load = 0.6 carried 0.480 of 0.620 in 2 replicas; 3 replicas or more tell"
     )
     # 0.54 is nine tenths.
     runs, summaries = two(0.54, 0.541)

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps([show.as_json(answer) for answer in answers], indent=2))
         return COMPLETE
     for answer in answers:
-        show.tell(answer)
+        show.tell(answer, asked=arguments.whose)
     return COMPLETE
 
 

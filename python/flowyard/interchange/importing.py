@@ -496,6 +496,7 @@ def _arity(hosts: int) -> int:
     if k**3 // 4 != hosts:
         near = f"{max(k - 2, 2) ** 3 // 4} or {k**3 // 4}"
         raise UserError(
-            f"--topology {FAT_TREE}: no fat-tree has {hosts} hosts (k^3/4); the nearest have {near}"
+            f"--topology {FAT_TREE}: no fat-tree has {hosts} hosts (k^3/4); the nearest have {near}; "
+            "--topology single-switch takes any number"
         )
     return k

@@ -80,6 +80,6 @@ def too_few(means: pl.DataFrame, axes: Sequence[str]) -> list[str]:
     place = label_of({axis: worst[axis] for axis in axes}, 0, 1) if axes else ""
     found = f"{worst['carried_load']:.3f} of {worst['realised_load']:.3f}"
     return [
-        f"{counted(len(short), 'point')} may not carry the load: {place or 'it'} carries {found} by the mean over "
-        f"{counted(worst['replicas'], 'replica')}, which are too few to tell; {FEWEST} or more tell"
+        f"{counted(len(short), 'point')} may not carry the load: {place or 'it'} carried {found} in "
+        f"{counted(worst['replicas'], 'replica')}; {FEWEST} replicas or more tell"
     ]

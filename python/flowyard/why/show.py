@@ -57,9 +57,10 @@ def as_json(answer: "Answer") -> dict[str, Any]:
     }
 
 
-def tell(answer: "Answer") -> None:
+def tell(answer: "Answer", *, asked: bool = True) -> None:
     """Prints the parts of a flow's time, the links at which it waited, for whose packets, and its losses.
 
+    Of a large run it is not known for whose packets unless that is asked for, which it then says.
     A list of losses begins with the first, and may end before those to a fault: a table before it has them all by
     link and cause.
     """
@@ -85,6 +86,8 @@ def tell(answer: "Answer") -> None:
         rows = [[f"flow {flow}", f"{time / US:,.3f}"] for flow, time in others]
         name = _listed("Flows for whose packets it waited", PLACES, len(others))
         show(TextTable(name, ("flow", "us"), rows[:PLACES]))
+    elif waits(answer) and not asked:
+        print("--whose says for whose packets it waited")
     if lost := by_link(answer.losses):
         rows = [[answer.links[one.link], f"{one.data:,}", f"{one.control:,}", one.cause] for one in lost]
         name = _listed(LOST_AT, PLACES, len(lost))

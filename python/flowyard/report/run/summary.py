@@ -51,7 +51,8 @@ def tell(result: "Result", folder: Path) -> None:
     for table in (sizes_table(result), entries_table(result)):
         if table is not None:
             show(table)
-    print(legend(result))
+    if completion(result)[-1]["completed"]:
+        print(legend(result))
     if (entries := measured_entries(result)) > MOST_ENTRIES:
         print(
             f"{entries:,} traffic entries: flowyard show {folder} --csv by_entry has the completion of each"
