@@ -2,6 +2,7 @@
 
 use crate::advice::{Advice, about, span};
 use crate::scenario::Scenario;
+use crate::traffic::window::Window;
 use crate::units::Time;
 
 /// So many times the forecast, which counts no timeouts, a run may take.
@@ -16,8 +17,9 @@ pub enum End {
     At(Time),
 }
 
-/// Advice on the first of them. `run.until` holds in any case.
-pub fn advice(scenario: &Scenario, end: End) -> Option<Advice> {
+/// Advice on the first of them, with a time at which a fault would be seen: behind the warm-up that the load wants. `run.until`
+/// holds in any case.
+pub fn advice(scenario: &Scenario, window: &Window, end: End) -> Option<Advice> {
     let limit = scenario.run.until;
     let (time, latest) = match end {
         End::At(time) => (time, Some(time)),
@@ -42,9 +44,13 @@ pub fn advice(scenario: &Scenario, end: End) -> Option<Advice> {
         _ => format!("{count} of {all} faults, from {} on, begin", span(first.at)),
     };
     let path = format!("faults.events.{number}.at");
+    let from = window.from.max(window.wanted.unwrap_or_default());
     Some(Advice {
         message: format!("{over}: {which} later, and no flow meets it"),
-        write: format!("{path} = \"{}\"", about(Time(time.0 / 2))),
+        write: match time.0.checked_sub(from.0) {
+            Some(left) if left > 0 => format!("{path} = \"{}\"", about(Time(from.0 + left / 2))),
+            _ => "more flows, so that the run goes on behind its warm-up".into(),
+        },
         path,
     })
 }
@@ -54,6 +60,7 @@ mod tests {
     use crate::advice::Advice;
     use crate::checked::Checked;
     use crate::scenario::{Format, no_files};
+    use crate::units::{Time, parse};
 
     /// Faults at these times, of a flow of 1.25 MB at 10 Gbps: 1 ms.
     fn text(run: &str, at: &[&str]) -> String {
@@ -103,6 +110,24 @@ mod tests {
         let two = advice("", &["7ms", "5ms", "0s"]).expect("advice");
         assert_eq!(two.path, "faults.events.1.at");
         assert!(two.message.ends_with("2 of 3 faults, from 5 ms on, begin later, and no flow meets it"));
+    }
+
+    /// Behind the warm-up of a load, 16 x 1.25 MB / (10 Gbps x 0.7), and half of what is left of the run.
+    #[test]
+    fn the_fault_is_put_behind_the_warm_up() {
+        let poisson = "arrivals.poisson.load = 0.3\nflows = 300\n";
+        let text =
+            text("", &["9s"]).replace("arrivals.at-once = {}\n", poisson).replace("sources.hosts = [0]", "");
+        let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+        let outlook = checked.outlook().expect("a small run");
+        let late = outlook.advice.iter().find(|one| one.path == "faults.events.0.at").expect("advice");
+        let written = late.write.split('"').nth(1).expect("a time");
+        let at = parse::<Time>(written).expect("a time").0;
+        let (warm_up, end) = (outlook.window.wanted_ps.expect("a load"), outlook.needs.end_ps);
+        assert!(warm_up > 0 && end > warm_up, "{warm_up} {end}");
+        // Rounded up to two digits.
+        let half = warm_up + (end - warm_up) / 2;
+        assert!((half..=half + half / 10).contains(&at), "{written}, {half}");
     }
 
     /// A run that is done knows its end.

@@ -166,7 +166,7 @@ impl<'a> Checked<'a> {
         let mut advice = advice(&self.scenario, setup);
         if self.scenario.run.advice {
             let end = End::About { time: Time(needs.end_ps), or_later: why_least.is_some() };
-            advice.extend(belated::advice(&self.scenario, end));
+            advice.extend(belated::advice(&self.scenario, &setup.traffic.window, end));
         }
         let derived = setup.derived.clone();
         Ok(Outlook { needs, why_least, derived, advice, window: WindowAhead::of(setup) })

@@ -181,7 +181,7 @@ define! {
         fct_ps "u64" "ps" "Flow completion time: start to the last byte at the receiver. Null while unfinished."
         fct_acked_ps "u64" "ps" "Start to the last acknowledgement at the sender. Null while unfinished, or if the transport does not acknowledge."
         ideal_fct_ps "u64" "ps" "Completion time of the flow alone in the network as it was built: its own data packets, store-and-forward, back to back from its start, no handshake and no other traffic, over the shortest path on which the whole flow is fastest. If packets are spread over several paths, it is a lower bound: they cross each hop at the summed rate of its links, and a short last packet may overtake. Null while unfinished."
-        slowdown "f64" "" "fct_ps / ideal_fct_ps, never clamped; below 1 only if faults changed rates or routes. Null while unfinished."
+        slowdown "f64" "" "fct_ps / ideal_fct_ps, never clamped; below 1 only if faults changed rates or routes, or by some thousandths with run.time_unit, which shortens transmissions. Null while unfinished."
         deadline_ps "u64" "ps" "When the flow was due, counted from its start. Null without a deadline."
         met_deadline "bool" "" "Whether it completed within the deadline. Null without a deadline."
         delivered_bytes "u64" "bytes" "Payload that reached the receiver, each byte counted once."

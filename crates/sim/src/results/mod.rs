@@ -240,7 +240,7 @@ pub fn collect(
     if scenario.run.advice {
         let lower = advice.iter().find(|advice| advice.is_on_load()).map(|advice| advice.write.clone());
         advice.extend(steadiness::advice(setup, &measured, lower));
-        advice.extend(belated::advice(scenario, End::At(finished.end)));
+        advice.extend(belated::advice(scenario, &setup.traffic.window, End::At(finished.end)));
     }
     let summary = Summary {
         flowyard: env!("CARGO_PKG_VERSION"),

@@ -41,6 +41,11 @@ impl<'a> Draft<'a> {
                 let message =
                     format!("\"{}\" has no {}, which {} needs", queue.name(), need.name(), named(chosen));
                 let hint = format!("use {}", list(queues_with(&[*need])).replace(", ", " or "));
+                let unless = chosen.transport.needs().unless.filter(|(feature, _)| feature == need);
+                let hint = match unless {
+                    Some((_, setting)) => format!("{hint}; or {}.{setting}", named(chosen)),
+                    None => hint,
+                };
                 problems.push(Problem::new("queue", message).with_value(value).with_hint(Some(hint)));
             }
         }
@@ -74,14 +79,8 @@ impl<'a> Draft<'a> {
                 .copied()
                 .filter(|name| Queue::deserialize(&json!({ *name: {} })).is_ok_and(|queue| serves(&queue)))
                 .collect();
-            let needing = used
-                .filter(|chosen| !chosen.transport.needs().features.is_empty())
-                .map(|chosen| join(&chosen.path, chosen.transport.name()));
             let hint = match others.is_empty() {
-                true => format!(
-                    "leave buffer out: no queue that does serves {}",
-                    needing.collect::<Vec<_>>().join(" and ")
-                ),
+                true => without_memory(&buffer, &queue, used),
                 false => format!("use the queue {}", list(others.into_iter()).replace(", ", " or ")),
             };
             problems.push(Problem::new("buffer", message).with_value(value).with_hint(Some(hint)));
@@ -292,6 +291,27 @@ impl<'a> Draft<'a> {
 /// Whether ports with that queue have a feature.
 fn has(queue: &Queue, feature: Feature) -> bool {
     feature.is_everywhere() || queue.offers().contains(&feature)
+}
+
+/// The way on where no queue that shares a buffer's memory serves the transports in use: a buffer that pauses, for a queue that
+/// does, a setting with which a transport takes another queue, or no buffer.
+fn without_memory<'c>(buffer: &Buffer, queue: &Queue, used: impl Iterator<Item = &'c Chosen<'c>>) -> String {
+    let pauses = |name: &&str| {
+        Buffer::deserialize(&json!({ *name: {} })).is_ok_and(|other| other.pauses() && !buffer.pauses())
+    };
+    let others = Buffer::NAMES.iter().copied().filter(|_| queue.pauses()).filter(pauses);
+    let mut ways: Vec<String> =
+        others.map(|name| format!("write buffer.{name}, whose memory pauses")).collect();
+    let mut needing = Vec::new();
+    for chosen in used {
+        let (path, needs) = (join(&chosen.path, chosen.transport.name()), chosen.transport.needs());
+        ways.extend(needs.unless.map(|(_, setting)| format!("{path}.{setting} with another queue")));
+        needing.extend((!needs.features.is_empty()).then_some(path));
+    }
+    match ways.is_empty() {
+        true => format!("leave buffer out: no queue that does serves {}", needing.join(" and ")),
+        false => ways.join(", or "),
+    }
 }
 
 /// The names of the queues that offer all these features with their default settings, and drop no packets before others.

@@ -116,6 +116,8 @@ impl Profile {
 pub struct Needs {
     /// Features of the ports on the path.
     pub features: Vec<Feature>,
+    /// One of them, and the setting of its own with which the transport does without it: FIELD = VALUE.
+    pub unless: Option<(Feature, &'static str)>,
     /// The agent at ports, with defaults.
     pub agent: Option<Agent>,
     /// A controller, which decides when, or how fast, it sends.

@@ -133,6 +133,7 @@ impl Settings for Roce {
         let needed = features.into_iter().filter(|(_, needed)| *needed);
         Needs {
             features: needed.map(|(feature, _)| feature).collect(),
+            unless: Some((Feature::Lossless, "recovery = \"irn\"")),
             records: signals.telemetry || signals.feedback,
             agent: signals.feedback.then(|| QcnPort::default().into()),
             entropy: self.entropy.is_some().then_some("entropy"),
