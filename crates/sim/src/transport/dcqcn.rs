@@ -150,7 +150,8 @@ impl Settings for Dcqcn {
     }
 
     fn needs(&self) -> Needs {
-        self.roce().needs()
+        // It has one recovery alone.
+        Needs { unless: None, ..self.roce().needs() }
     }
 
     fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
