@@ -4,36 +4,20 @@ The times are those of commit 9f4be2a, which the comparison builds: ns to the la
 order of starts.
 """
 
-import importlib.util
 import random
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import polars as pl
 import pytest
+from peer_modules import module
 
 import flowyard as fy
 from flowyard import cli
 
-FOLDER = Path(__file__).parents[2] / "benches" / "peers" / "hpcc"
-
-
-def module(name: str) -> ModuleType:
-    """A module of the comparison; its neighbours find each other by name."""
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[name] = loaded
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
-build = module("hpcc_build")
-cases = module("hpcc_cases")
-flow_by_flow = module("flow_by_flow")
+build = module("hpcc", "hpcc_build")
+cases = module("hpcc", "hpcc_cases")
+flow_by_flow = module("hpcc", "flow_by_flow")
 CASES = {case.name: case for case in cases.CASES}
 
 # Rates are doubles here and whole bits per second there.

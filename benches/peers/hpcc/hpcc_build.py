@@ -23,7 +23,7 @@ ONLY = {"applications": ("rdma-client",)}
 LEFT_OUT = ("win32", "cairo", "nsc-", "int64x64-double.cc")
 NAMED = re.compile(r"^[^#\n]*'((?:model|helper|utils)/[\w./-]+\.(?:cc|h))'", re.MULTILINE)
 FLAGS = ("-std=gnu++11", "-O2", "-w", "-fpermissive", "-fno-strict-aliasing", "-pthread")
-# What `waf configure` finds out on 64-bit Linux.
+# Results of `waf configure` on 64-bit Linux.
 CONFIG = """\
 #define HAVE___UINT128_T 1
 #define INT64X64_USE_128 1

@@ -26,7 +26,7 @@ WEB_SEARCH = (
     (10_000_000, 0.97),
     (30_000_000, 1.0),
 )
-# What the code's config.txt has beside the settings of a control.
+# Settings of the code's config.txt that are the same for all controls.
 COMMON = {
     "ENABLE_QCN": "1",
     "USE_DYNAMIC_PFC_THRESHOLD": "1",
@@ -136,7 +136,7 @@ class Case:
         network: Its network.
         flows: Its flows.
         controls: The controls with which it runs.
-        settings: What its config.txt has beside.
+        settings: Further settings of its config.txt.
     """
 
     name: str

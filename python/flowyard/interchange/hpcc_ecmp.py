@@ -17,12 +17,11 @@ from typing import Any
 from flowyard.errors import UserError
 from flowyard.interchange.flows import STEP, Progress, Traffic, silent
 from flowyard.interchange.hpcc_flow import Listed
+from flowyard.interchange.hpcc_ports import FIRST_SOURCE_PORT, FIRST_TARGET_PORT, address
 from flowyard.interchange.network import Network
 
 # Each has two routes of its own in the scenario.
 FLOWS_MAX = 200_000
-_FIRST_SOURCE_PORT = 10_000
-_FIRST_TARGET_PORT = 100
 _MASK = 0xFFFFFFFF
 
 
@@ -54,7 +53,7 @@ def _ports_by_pair(flows: Iterable[Flow]) -> Iterator[tuple[int, int]]:
     """The source port counts the earlier flows of the pair."""
     earlier: Counter[tuple[int, int]] = Counter()
     for flow in flows:
-        yield _FIRST_SOURCE_PORT + earlier[flow.src, flow.dst], flow.port or 0
+        yield FIRST_SOURCE_PORT + earlier[flow.src, flow.dst], flow.port or 0
         earlier[flow.src, flow.dst] += 1
 
 
@@ -63,7 +62,7 @@ def _ports_by_host(flows: Iterable[Flow]) -> Iterator[tuple[int, int]]:
     sent: Counter[int] = Counter()
     received: Counter[int] = Counter()
     for flow in flows:
-        yield _FIRST_SOURCE_PORT + sent[flow.src], _FIRST_TARGET_PORT + received[flow.dst]
+        yield FIRST_SOURCE_PORT + sent[flow.src], FIRST_TARGET_PORT + received[flow.dst]
         sent[flow.src] += 1
         received[flow.dst] += 1
 
@@ -141,7 +140,11 @@ class _Paths:
         """The nodes from a host to another one, of packets with these ports."""
         if to != self.to:
             self.to, self.hops = to, self.next_hops(to)
-        words = (self.address(source), self.address(to), ports[0] & 0xFFFF | (ports[1] & 0xFFFF) << 16)
+        words = (
+            address(self.ids[source]),
+            address(self.ids[to]),
+            ports[0] & 0xFFFF | (ports[1] & 0xFFFF) << 16,
+        )
         path = [source]
         while path[-1] != to:
             at = path[-1]
@@ -167,11 +170,6 @@ class _Paths:
                 if far[node] == far[now] + 1:
                     hops.setdefault(node, []).append(now)
         return hops
-
-    def address(self, host: int) -> int:
-        """The address of a host as a number: 11.x.y.1, of its number in the file."""
-        number = self.ids[host]
-        return 0x0B000001 + (number // 256 << 16) + (number % 256 << 8)
 
 
 def murmur3(words: Iterable[int], seed: int) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from flowyard.folders.reading import shown
 from flowyard.interchange.finished import Finished
 from flowyard.interchange.hpcc_flow import BYTES_MAX
-from flowyard.interchange.hpcc_ports import hosts_of
+from flowyard.interchange.hpcc_ports import FIRST_SOURCE_PORT, FIRST_TARGET_PORT, address, hosts_of
 from flowyard.interchange.text import Source
 
 if TYPE_CHECKING:
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 # Columns; descendants append some of their own.
 WORDS = 8
 PS_PER_NS = 1000
-# Ports that the code gives the first flow between two hosts, and that its files of flows name as destination.
-FIRST_PORT = 10_000
-TO_PORT = 100
-_ADDRESS_OF_0 = 0x0B000001
 NS_MAX = 10**15
 _ADDRESS = re.compile(r"0b[0-9a-f]{6}", re.ASCII)
 # An address as a decimal number is beyond any node's.
@@ -75,13 +71,13 @@ def write(result: "Result") -> str:
     flows = result.flows.to_polars().drop_nulls("start_ps").sort("start_ps", "id")
     columns = ("src", "dst", "size_bytes", "start_ps", "fct_ps", "fct_acked_ps", "ideal_fct_ps")
     for src, dst, size, start, received, acked, ideal in flows.select(columns).iter_rows():
-        port = FIRST_PORT + ports[src, dst]
+        port = FIRST_SOURCE_PORT + ports[src, dst]
         ports[src, dst] += 1
         fct = acked if acked is not None else received
         if fct is not None:
-            ends = " ".join(f"{_ADDRESS_OF_0 + (hosts[host] << 8):08x}" for host in (src, dst))
+            ends = " ".join(f"{address(hosts[host]):08x}" for host in (src, dst))
             times = " ".join(str(time // PS_PER_NS) for time in (start, fct, ideal))
-            rows.append((start + fct, f"{ends} {port} {TO_PORT} {size} {times}\n"))
+            rows.append((start + fct, f"{ends} {port} {FIRST_TARGET_PORT} {size} {times}\n"))
     return "".join(line for _, line in sorted(rows, key=lambda row: row[0]))
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from flowyard.results import Result
 
+# Ports of transport of the first flow between two hosts, unless a file of flows names that of the destination.
+FIRST_SOURCE_PORT, FIRST_TARGET_PORT = 10_000, 100
 _NUMBER = re.compile(r"(?:.*\D)?(\d{1,9})", re.ASCII)
 
 
@@ -16,6 +18,11 @@ class Port(NamedTuple):
     node: int
     is_switch: bool
     port: int
+
+
+def address(node: int) -> int:
+    """The address of a node as a number: 11.x.y.1, where x.y are the two bytes of the node's number."""
+    return 0x0B000001 + (node << 8)
 
 
 def ports_of(result: "Result") -> list[Port]:
