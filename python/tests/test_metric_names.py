@@ -12,7 +12,7 @@ from flowyard import analysis, deadlines, sweeps
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
 # Beginnings of names: modules and classes. Others with a dot are files, or keys of run.json and of scenarios.
 HEADS = {"analysis": analysis, "flowyard": fy, "sweeps": sweeps, "Sweep": fy.Sweep, "sweep": fy.Sweep}
-OTHERS = {"arrivals", "claims", "histograms", "links", "measured", "observe", "samples"}
+OTHERS = {"arrivals", "claims", "histograms", "links", "measured", "observe", "run", "samples"}
 
 
 def dotted():
