@@ -3592,6 +3592,12 @@ class Hpcc(Model):
     sample_feedback: bool = False
     """Whether acknowledgements within a round trip leave out ports without a queue."""
 
+    int_multi: int | None = None
+    """Multiple of the units in which ports report, as packed by the authors' simulator (INT_MULTI): 128 B
+    of bytes sent and 80 B of a queue, cut down, and whole ns. Absent: exact values. At least 1, at most
+    64.
+    """
+
     repace: bool = True
     """Whether a new rate changes the pause after the last packet, too."""
 
@@ -3641,6 +3647,12 @@ class PowerTcp(Model):
     min_rate: str | None = None
     """The rate does not go below this. Absent: 1/1000 of the rate of the flow's port. A rate, such as
     "10Gbps", at least 1Kbps.
+    """
+
+    int_multi: int | None = None
+    """Multiple of the units in which ports report, as packed by the authors' simulator (INT_MULTI): 128 B
+    of bytes sent and 80 B of a queue, cut down, and whole ns. Absent: exact values. At least 1, at most
+    64.
     """
 
     repace: bool = True

@@ -162,6 +162,7 @@ def test_missing_keys_have_the_values_of_hpccs_code(tmp_path):
             "hpcc": {
                 "max_stage": 5,
                 "multi_rate": True,
+                "int_multi": 1,
                 "min_rate": "100Mbps",
                 "window": "fixed",
                 "base_rtt": BASE_RTT,

@@ -330,6 +330,7 @@ const UNREAD: &[&str] = &[
     "repflow.tcp.rack",
     "repflow.tcp.tail_loss_probe",
     "repflow.tcp.undo",
+    "roce.congestion.powertcp.int_multi",
     "roce.entropy_values",
     "selective-drop.mark_on",
     "selective-drop.threshold",

@@ -216,7 +216,7 @@ class Config:
         }[control]()
         found = {"min_rate": "100Mbps"} | self._fields(fields)
         if control == "hpcc":
-            found = {"max_stage": 5, "multi_rate": True} | found
+            found = {"max_stage": 5, "multi_rate": True, "int_multi": 1} | found
         if control == "dcqcn-hpcc":
             found = {"alpha_timer": "55us", "fast_recovery": 5} | found
         found["window"] = self._window()
@@ -313,6 +313,7 @@ class Config:
             "MULTI_RATE": ("multi_rate", self._flag),
             "FAST_REACT": ("fast_react", self._flag),
             "SAMPLE_FEEDBACK": ("sample_feedback", self._flag),
+            "INT_MULTI": ("int_multi", self._stages),
         }
 
     def _timely(self) -> _Fields:

@@ -50,6 +50,7 @@ mod sird;
 mod slots;
 mod swift;
 mod tcp;
+mod turns;
 mod two_flows;
 mod two_hosts;
 mod uet;

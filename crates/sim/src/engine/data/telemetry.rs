@@ -37,6 +37,13 @@ mod bits {
     pub const HOP: usize = RATE + TIME + SENT + QUEUE;
 }
 
+/// The header of HPCC's simulator: units in bytes, and the bits that a queue has.
+mod packed {
+    pub const BYTES: u32 = 128;
+    pub const QUEUE: u32 = 80;
+    pub const QUEUE_MASK: u64 = (1 << 17) - 1;
+}
+
 /// The state of a port as a packet leaves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
@@ -93,6 +100,19 @@ impl Telemetry {
     pub fn of(ports: &[Hop]) -> Telemetry {
         let mut telemetry = Telemetry { count: ports.len(), ..Telemetry::NONE };
         telemetry.hops[..ports.len()].copy_from_slice(ports);
+        telemetry
+    }
+
+    /// As the header of HPCC's simulator has it (`IntHop`): whole ns, bytes in units of 128 B and queues in units of 80 B, times
+    /// `multi`, cut down; of a queue 17 bits.
+    pub fn packed(&self, multi: u32) -> Telemetry {
+        let (bytes, queue) = (packed::BYTES * multi, u64::from(packed::QUEUE * multi));
+        let mut telemetry = *self;
+        for hop in &mut telemetry.hops[..self.count] {
+            hop.time = Time(hop.time.0 - hop.time.0 % Time::from_ns(1).0);
+            hop.sent -= hop.sent % bytes;
+            hop.queue_bytes = ((hop.queue_bytes / queue) & packed::QUEUE_MASK) * queue;
+        }
         telemetry
     }
 
@@ -305,6 +325,21 @@ mod tests {
         assert_eq!(at(&port(10, 0, 0), Time::from_us(7) + LONGEST + Time(1))[..], []);
         assert_eq!(at(&port(40, 0, 0), Time::from_us(8))[..], [], "a rate that the network does not have");
         assert_eq!(at(&port(10, 0, QUEUE_MOST + 9), Time::from_us(8))[0].queue_bytes, QUEUE_MOST);
+    }
+
+    /// In units of 4 times 128 B and 80 B: 5,119 B are 9 units, a queue of 959 B is 2; one of 2^17 units is none; a time of 7.9996
+    /// us is 7,999 ns.
+    #[test]
+    fn packed_values_are_cut_down() {
+        let hop = |time: u64, sent: u32, queue_bytes: u64| Hop {
+            time: Time(time),
+            sent,
+            queue_bytes,
+            rate: Rate(25 * GBPS),
+        };
+        let exact = Telemetry::of(&[hop(7_999_600, 5_119, 959), hop(8_000_000, 5_120, 320 << 17)]);
+        assert_eq!(exact.packed(4)[..], [hop(7_999_000, 4_608, 640), hop(8_000_000, 5_120, 0)]);
+        assert_eq!(exact.packed(1)[0], hop(7_999_000, 4_992, 880));
     }
 
     /// Data of a transport that asks, at a port that is not its source's.

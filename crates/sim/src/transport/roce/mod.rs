@@ -3,13 +3,14 @@
 //! Reliability is by packet numbers (InfiniBand architecture specification, volume 1, section 9.7): the receiver
 //! (`receiver`) reports a missing packet, the sender (`sender`) retransmits. Which packets, and whether the receiver keeps
 //! those that arrive out of order, is up to `recovery`: go-back-N, go-back-0, IRN.
-//! Packets are sent one by one at the rate of the flow's control, as long as its window, if it has one, is open. The
-//! controls, such as DCQCN, are in `congestion`.
+//! Packets are sent one by one at the rate of the flow's control, as long as its window, if it has one, is open; flows of a
+//! host take turns (`turns`). The controls, such as DCQCN, are in `congestion`.
 
 pub mod congestion;
 mod receiver;
 pub mod recovery;
 mod sender;
+mod turns;
 
 use std::ops::Deref;
 
@@ -22,6 +23,7 @@ use self::receiver::Receiver;
 use self::recovery::Recovery;
 use self::recovery::irn::Irn;
 use self::sender::{PACE, RETRANSMIT, Sender};
+use self::turns::Turns;
 use super::{Needs, Profile, Settings, Signal, audit_received};
 use crate::advice::{Advice, Unread};
 use crate::agent::qcn::QcnPort;
@@ -156,7 +158,10 @@ impl Settings for Roce {
     }
 
     fn unread(&self) -> Vec<Unread> {
-        Unread::among([("entropy_values", self.entropy.is_some(), "entropy, such as \"mixed\"")])
+        let control = format!("congestion.{}", self.congestion.name());
+        let of_control = |unread: Unread| Unread { field: format!("{control}.{}", unread.field), ..unread };
+        let own = Unread::among([("entropy_values", self.entropy.is_some(), "entropy, such as \"mixed\"")]);
+        own.into_iter().chain(self.congestion.unread().into_iter().map(of_control)).collect()
     }
 
     fn derived(&self, environment: &Environment) -> Values {
@@ -231,6 +236,7 @@ pub struct Connections<C> {
     configs: Configs<Config>,
     senders: Ends<Sender<C>>,
     receivers: Ends<Receiver>,
+    turns: Turns,
 }
 
 /// All connections of a run.
@@ -247,7 +253,18 @@ impl<C> Connections<C> {
             roce,
         };
         let configs = configs.map(|configured| config(configured.into()));
-        Connections { configs, senders: Ends::default(), receivers: Ends::default() }
+        Connections { configs, senders: Ends::default(), receivers: Ends::default(), turns: Turns::default() }
+    }
+}
+
+impl<C: Begin> Connections<C> {
+    /// A sender that may send is ready, by its turn.
+    #[inline]
+    fn settle(&mut self, id: ConnId, cx: &mut impl Host) {
+        let sender = self.senders.at(id, cx);
+        if sender.take_ready() {
+            cx.ready_by(id, self.turns.at(cx.port(id)).rank(sender.number()));
+        }
     }
 }
 
@@ -255,8 +272,9 @@ impl<C: Begin> Endpoint for Connections<C> {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
         cx.set_class(id, config.data_class as u8);
-        *self.senders.open(id, cx) = Sender::new(id, &start, config, cx);
-        cx.ready(id);
+        let number = self.turns.at(cx.port(id)).join();
+        *self.senders.open(id, cx) = Sender::new(id, number, &start, config, cx);
+        self.settle(id, cx);
     }
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
@@ -274,12 +292,22 @@ impl<C: Begin> Endpoint for Connections<C> {
     fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(packet.conn));
         self.senders.at(packet.conn, cx).on_packet(packet, config, cx);
+        self.settle(packet.conn, cx);
     }
 
     #[inline]
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
         let config = self.configs.of(cx.conn(id));
-        self.senders.at(id, cx).next_packet(id, config, cx)
+        let sender = self.senders.at(id, cx);
+        let (packet, more) = sender.next_packet(id, config, cx);
+        if packet.is_some() {
+            let turn = self.turns.at(cx.port(id));
+            turn.served(sender.number());
+            if more {
+                cx.change_rank(id, turn.rank(sender.number()));
+            }
+        }
+        (packet, more)
     }
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
@@ -290,6 +318,9 @@ impl<C: Begin> Endpoint for Connections<C> {
                 self.senders.at(id, cx).on_timeout(id, config, cx);
             }
             _ => unreachable!("RoCE has no other timers"),
+        }
+        if let Owner::Sender(id) = owner {
+            self.settle(id, cx);
         }
     }
 

@@ -19,6 +19,10 @@ pub const RETRANSMIT: u8 = 2;
 /// The sender of one flow. Packets are numbered from 0.
 #[derive(Debug)]
 pub struct Sender<C> {
+    /// Its number among the flows of its port.
+    number: u32,
+    /// Whether it has come to be ready since it was last looked at.
+    is_ready: bool,
     size: u64,
     /// Payload of a full packet.
     payload: u64,
@@ -51,6 +55,8 @@ pub struct Sender<C> {
 impl<C> Default for Sender<C> {
     fn default() -> Self {
         Sender {
+            number: 0,
+            is_ready: false,
             size: 0,
             payload: 1,
             next: 0,
@@ -72,8 +78,8 @@ impl<C> Default for Sender<C> {
 }
 
 impl<C: Begin> Sender<C> {
-    /// The sender of a flow that starts.
-    pub fn new(id: ConnId, start: &Start, config: &Config, cx: &mut impl Host) -> Sender<C> {
+    /// The sender of a flow that starts, the one of that number at its port: it may send at once.
+    pub fn new(id: ConnId, number: u32, start: &Start, config: &Config, cx: &mut impl Host) -> Sender<C> {
         let line = cx.rate(cx.port(id));
         let (size, payload) = (start.size, config.payload.0);
         // Only an endless flow has more packets than numbers, and no run comes to their end.
@@ -82,7 +88,18 @@ impl<C: Begin> Sender<C> {
         let selective = config.irn.is_some().then(Box::default);
         let selector = config.entropy.as_ref();
         let entropy = entropy::chosen(selector, config.entropy_values, || start.packet_stream(cx));
-        Sender { size, payload, end, line, control, selective, entropy, ..Sender::default() }
+        let own = Sender { number, is_ready: true, size, payload, end, line, ..Sender::default() };
+        Sender { control, selective, entropy, ..own }
+    }
+
+    /// Its number among the flows of its port.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Whether it has come to be ready since this was last asked.
+    pub fn take_ready(&mut self) -> bool {
+        std::mem::take(&mut self.is_ready)
     }
 
     #[inline]
@@ -152,7 +169,7 @@ impl<C: Begin> Sender<C> {
     /// Takes the flow's turn if its next packet may go, else when it may.
     fn wait_for_turn(&mut self, id: ConnId, cx: &mut impl Host) {
         if self.next_at <= cx.now() {
-            cx.ready(id);
+            self.is_ready = true;
         } else {
             cx.set_timer(&mut self.pace, self.next_at, Owner::Sender(id), PACE);
         }
@@ -358,9 +375,7 @@ impl<C: Begin> Sender<C> {
 
     /// The next packet may go.
     pub fn on_pace(&mut self, id: ConnId, cx: &mut impl Host) {
-        if cx.timer_is_due(&mut self.pace, Owner::Sender(id), PACE) {
-            cx.ready(id);
-        }
+        self.is_ready |= cx.timer_is_due(&mut self.pace, Owner::Sender(id), PACE);
     }
 
     /// Nothing has been acknowledged for too long.

@@ -308,12 +308,12 @@ impl Control for Collector {
 /// Connections with that control, which asks for telemetry.
 fn collecting(fabric: &Fabric) -> Connections<Collector> {
     let configs = Configs::new(vec![Roce { payload: Bytes(1188), ..Roce::default() }], fabric);
-    let Connections { configs, senders, receivers } = Connections::new(configs);
+    let Connections { configs, senders, receivers, turns } = Connections::new(configs);
     let asks = |mut config: Config| {
         config.signals.telemetry = true;
         config
     };
-    Connections { configs: configs.map(asks), senders, receivers }
+    Connections { configs: configs.map(asks), senders, receivers, turns }
 }
 
 /// The telemetry of a flow of so many packets of 1188 + 62 = 1250 B over three switches, in so many parts.

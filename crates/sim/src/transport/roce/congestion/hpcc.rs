@@ -46,6 +46,11 @@ pub struct Hpcc {
     pub multi_rate: bool,
     /// Whether acknowledgements within a round trip leave out ports without a queue.
     pub sample_feedback: bool,
+    /// Multiple of the units in which ports report, as packed by the authors' simulator (INT_MULTI): 128 B of bytes sent and 80 B
+    /// of a queue, cut down, and whole ns. Absent: exact values.
+    #[schemars(range(min = 1, max = 64))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub int_multi: Option<u32>,
     /// Whether a new rate changes the pause after the last packet, too.
     pub repace: bool,
 }
@@ -62,6 +67,7 @@ impl Default for Hpcc {
             fast_react: true,
             multi_rate: false,
             sample_feedback: false,
+            int_multi: None,
             repace: true,
         }
     }
@@ -174,6 +180,8 @@ impl Control for Model {
     }
 
     fn on_ack(&mut self, ack: &Ack, telemetry: &Telemetry) {
+        let packed = self.config.int_multi.map(|multi| telemetry.packed(multi));
+        let telemetry = packed.as_ref().unwrap_or(telemetry);
         if self.round_end == 0 {
             self.ports.before = *telemetry;
             self.round_end = ack.next;

@@ -4,6 +4,7 @@
 //! A member has a configuration and a `Model`, its state for one flow. Adding one is its file and its line in the list
 //! below.
 
+use crate::advice::Unread;
 use crate::derived::{Longest, Values};
 pub use crate::engine::contract::telemetry::Telemetry;
 use crate::problem::Problem;
@@ -78,6 +79,11 @@ impl Default for RateControl {
 pub trait Settings {
     /// All problems beyond those that the schema finds; paths are below the control.
     fn problems(&self) -> Vec<Problem> {
+        Vec::new()
+    }
+
+    /// Fields that its other fields leave unread; paths are below the control.
+    fn unread(&self) -> Vec<Unread> {
         Vec::new()
     }
 

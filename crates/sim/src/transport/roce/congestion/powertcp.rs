@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::bounds::{self, Bounds};
 use super::window::in_time;
 use super::{Ack, Control, Settings, Signals, Telemetry};
+use crate::advice::Unread;
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::contract::telemetry::Hop;
 use crate::units::{Bytes, Rate, SECOND, Time};
@@ -43,6 +44,11 @@ pub struct PowerTcp {
     #[schemars(extend("x-minimum" = "1Kbps"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_rate: Option<Rate>,
+    /// Multiple of the units in which ports report, as packed by the authors' simulator (INT_MULTI): 128 B of bytes sent and 80 B
+    /// of a queue, cut down, and whole ns. Absent: exact values.
+    #[schemars(range(min = 1, max = 64))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub int_multi: Option<u32>,
     /// Whether a new rate changes the pause after the last packet, too.
     pub repace: bool,
 }
@@ -67,6 +73,7 @@ impl Default for PowerTcp {
             floor: 0.5,
             base_rtt: Derived::FromNetwork,
             min_rate: None,
+            int_multi: None,
             repace: true,
         }
     }
@@ -75,6 +82,10 @@ impl Default for PowerTcp {
 impl Settings for PowerTcp {
     fn signals(&self) -> Signals {
         Signals { telemetry: self.mode == Mode::Telemetry, ..Signals::default() }
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        Unread::among([("int_multi", self.mode == Mode::Telemetry, "mode = \"telemetry\"")])
     }
 
     fn repaces(&self) -> bool {
@@ -159,6 +170,7 @@ impl Model {
 
     /// The power of the busiest port, by telemetry.
     fn measured(&mut self, telemetry: &Telemetry) -> Option<(f64, Time)> {
+        let telemetry = &self.config.int_multi.map_or(*telemetry, |multi| telemetry.packed(multi));
         let before = std::mem::replace(&mut *self.before, *telemetry);
         let powers = telemetry.since(&before)?.filter_map(|pair| self.power_of(pair));
         powers.reduce(|most, one| if one.0 > most.0 { one } else { most })
