@@ -1,0 +1,51 @@
+"""LIT-REPFLOW: real quick tables, and numbers that make their claims fail."""
+
+import polars as pl
+import pytest
+from conftest import through_csv
+
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard_papers.literature import repflow
+
+MODULES = (repflow,)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
+def test_verdicts_of_real_tables(module, made):
+    tables = made(module.FIGURE)
+    again = through_csv(tables)
+    for claim, judge in module.FIGURE.claims.items():
+        judgement = judge(tables)
+        assert judgement.verdict in (PASS, FAIL), claim
+        assert judge(again) == judgement
+    assert module.draw(again).axes
+
+
+def verdict(module, letter, tables, reading=None):
+    """Of a claim, or of one of its readings by number."""
+    judgement = module.FIGURE.claims[f"{module.FIGURE.id}.{letter}"](tables)
+    return judgement.verdict if reading is None else judgement.readings[reading][1].verdict
+
+
+def short(mean=0.7, tail=0.7, syn=0.9, loads=repflow.LOADS):
+    """Times of RepFlow and of RepSYN's tail, where TCP takes 1; they are worse than 0.1 at a load of 0.6 alone."""
+    rows = [
+        {
+            "stack": stack,
+            "load": load,
+            "mean_ms": mean if stack == repflow.REPFLOW and load == 0.6 else of,
+            "p99_ms": {repflow.REPFLOW: tail, repflow.REPSYN: syn}.get(stack, of) if load == 0.6 else of,
+        }
+        for stack, of in ((repflow.TCP, 1.0), (repflow.REPFLOW, 0.1), (repflow.REPSYN, 0.1))
+        for load in loads
+    ]
+    return {"points": pl.DataFrame(rows, schema_overrides={"mean_ms": pl.Float64, "p99_ms": pl.Float64})}
+
+
+def test_flows_over_two_connections():
+    assert {verdict(repflow, letter, short()) for letter in "abc"} == {PASS}
+    assert verdict(repflow, "a", short(mean=0.71)) == FAIL
+    assert verdict(repflow, "b", short(tail=0.71)) == FAIL
+    assert verdict(repflow, "c", short(syn=1.01)) == FAIL
+    assert verdict(repflow, "c", short(tail=None)) == NOT_REACHED
+    assert {verdict(repflow, letter, short(loads=(0.4,))) for letter in "abc"} == {NOT_REACHED}
