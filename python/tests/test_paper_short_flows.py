@@ -1,13 +1,13 @@
-"""LIT-REPFLOW: real quick tables, and numbers that make their claims fail."""
+"""LIT-REPFLOW, LIT-HULL: real quick tables, and numbers that make their claims fail."""
 
 import polars as pl
 import pytest
 from conftest import through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import repflow
+from flowyard_papers.literature import hull, repflow
 
-MODULES = (repflow,)
+MODULES = (repflow, hull)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
@@ -49,3 +49,40 @@ def test_flows_over_two_connections():
     assert verdict(repflow, "c", short(syn=1.01)) == FAIL
     assert verdict(repflow, "c", short(tail=None)) == NOT_REACHED
     assert {verdict(repflow, letter, short(loads=(0.4,))) for letter in "abc"} == {NOT_REACHED}
+
+
+def port(goodput=0.85, queue=1.5, rate="10 Gbps", flows=hull.FLOWS):
+    """A port under HULL; with four flows at one rate it is as given."""
+    rows = [
+        {
+            "rate": of,
+            "stack": hull.HULL,
+            "senders": n,
+            "goodput": goodput if (of, n) == (rate, 4) else 0.85,
+            "queue_packets": queue if (of, n) == (rate, 4) else 1.5,
+        }
+        for of in hull.RATES
+        for n in flows
+    ]
+    return {"points": pl.DataFrame(rows)}
+
+
+@pytest.mark.parametrize(("reading", "rate"), list(enumerate(hull.RATES)))
+def test_a_port_under_hull(reading, rate):
+    for goodput, expected in ((0.777, PASS), (0.775, FAIL), (0.952, PASS), (0.953, FAIL)):
+        assert verdict(hull, "a", port(goodput=goodput, rate=rate), reading) == expected
+        assert verdict(hull, "a", port(goodput=goodput, rate=rate), 1 - reading) == PASS
+    assert verdict(hull, "b", port(queue=2.0, rate=rate), reading) == PASS
+    assert verdict(hull, "b", port(queue=2.01, rate=rate), reading) == FAIL
+    assert verdict(hull, "a", port(flows=(2, 4)), reading) == NOT_REACHED
+
+
+def latencies(dctcp=500.0, hull_us=100.0):
+    rows = {"stack": [hull.HULL, hull.DCTCP], "p99_us": [hull_us, dctcp]}
+    return {"latency": pl.DataFrame(rows, schema_overrides={"p99_us": pl.Float64})}
+
+
+def test_latency_beside_long_flows():
+    assert verdict(hull, "c", latencies()) == PASS
+    assert verdict(hull, "c", latencies(dctcp=499)) == FAIL
+    assert verdict(hull, "c", latencies(hull_us=None)) == NOT_REACHED
