@@ -1,13 +1,13 @@
-"""LIT-FUSO: real quick tables, and numbers that make their claims fail."""
+"""LIT-FUSO, LIT-MMPTCP: real quick tables, and numbers that make their claims fail."""
 
 import polars as pl
 import pytest
 from conftest import through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import fuso
+from flowyard_papers.literature import fuso, mmptcp
 
-MODULES = (fuso,)
+MODULES = (fuso, mmptcp)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
@@ -46,3 +46,31 @@ def test_tails_where_a_path_loses_packets():
     assert verdict(fuso, "a", tails(0.51)) == FAIL
     assert verdict(fuso, "a", tails(None)) == NOT_REACHED
     assert verdict(fuso, "a", tails(losses=(0.01,))) == NOT_REACHED
+
+
+def beside(mean=0.9, deviation=0.9, goodput=0.95, network=mmptcp.PAPER):
+    """MPTCP has 1 of all; MMPTCP in one network what is given."""
+    rows = [
+        {
+            "network": of,
+            "protocol": protocol,
+            "replica": 0,
+            "mean_ms": mean if (of, protocol) == (network, mmptcp.MMPTCP) else other,
+            "std_ms": deviation if (of, protocol) == (network, mmptcp.MMPTCP) else other,
+            "goodput": goodput if (of, protocol) == (network, mmptcp.MMPTCP) else 1.0,
+        }
+        for of in mmptcp.NETWORKS
+        for protocol, other in ((mmptcp.MMPTCP, 0.9), (mmptcp.MPTCP, 1.0))
+    ]
+    runs = pl.DataFrame(rows, schema_overrides=dict.fromkeys(mmptcp.MEASURES, pl.Float64))
+    return {"runs": runs, "points": runs.drop("replica")}
+
+
+@pytest.mark.parametrize(("reading", "network"), list(enumerate(mmptcp.NETWORKS)))
+def test_short_and_long_flows_under_mmptcp(reading, network):
+    assert {verdict(mmptcp, letter, beside(network=network), reading) for letter in "ab"} == {PASS}
+    assert verdict(mmptcp, "a", beside(mean=1.01, network=network), reading) == FAIL
+    assert verdict(mmptcp, "a", beside(deviation=1.01, network=network), reading) == FAIL
+    assert verdict(mmptcp, "a", beside(mean=1.01, network=network), 1 - reading) == PASS
+    assert verdict(mmptcp, "a", beside(mean=None, network=network), reading) == NOT_REACHED
+    assert verdict(mmptcp, "b", beside(goodput=0.949, network=network), reading) == FAIL
