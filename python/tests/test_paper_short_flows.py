@@ -1,13 +1,13 @@
-"""LIT-REPFLOW, LIT-HULL: real quick tables, and numbers that make their claims fail."""
+"""LIT-REPFLOW, LIT-HULL, LIT-QCN: real quick tables, and numbers that make their claims fail."""
 
 import polars as pl
 import pytest
 from conftest import through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import hull, repflow
+from flowyard_papers.literature import hull, qcn, repflow
 
-MODULES = (repflow, hull)
+MODULES = (repflow, hull, qcn)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
@@ -86,3 +86,22 @@ def test_latency_beside_long_flows():
     assert verdict(hull, "c", latencies()) == PASS
     assert verdict(hull, "c", latencies(dctcp=499)) == FAIL
     assert verdict(hull, "c", latencies(hull_us=None)) == NOT_REACHED
+
+
+def events(*times):
+    return {"times": pl.DataFrame({"converged_us": times}, schema={"converged_us": pl.Int64})}
+
+
+def ten(queue=1.0, used=1.0, sizes=qcn.EQUILIBRIA):
+    rows = [{"equilibrium_kb": size, "queue_kb": queue * size, "utilisation": used} for size in sizes]
+    return {"points": pl.DataFrame(rows)}
+
+
+def test_the_queue_of_ten_flows():
+    for reading in (0, 1):
+        assert verdict(qcn, "a", ten(1.5), reading) == PASS
+        assert verdict(qcn, "a", ten(0.5), reading) == PASS
+        assert verdict(qcn, "a", ten(1.51), reading) == FAIL
+        assert verdict(qcn, "a", ten(0.49), reading) == FAIL
+        assert verdict(qcn, "b", ten(used=0.95), reading) == FAIL
+    assert {verdict(qcn, letter, ten(sizes=(26,))) for letter in "ab"} == {NOT_REACHED}
