@@ -1,13 +1,13 @@
-"""LIT-REPFLOW, LIT-HULL, LIT-QCN: real quick tables, and numbers that make their claims fail."""
+"""LIT-REPFLOW, LIT-HULL, LIT-NUM, LIT-QCN: real quick tables, and numbers that make their claims fail."""
 
 import polars as pl
 import pytest
 from conftest import through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import hull, qcn, repflow
+from flowyard_papers.literature import hull, numfabric, qcn, repflow
 
-MODULES = (repflow, hull, qcn)
+MODULES = (repflow, hull, numfabric, qcn)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
@@ -90,6 +90,36 @@ def test_latency_beside_long_flows():
 
 def events(*times):
     return {"times": pl.DataFrame({"converged_us": times}, schema={"converged_us": pl.Int64})}
+
+
+def test_the_time_to_the_optimum():
+    assert verdict(numfabric, "a", events(400, 1000, 3000)) == PASS
+    assert verdict(numfabric, "a", events(400, 1050, 1050)) == FAIL
+    assert verdict(numfabric, "a", events(400, None, None)) == FAIL
+    assert verdict(numfabric, "a", events()) == NOT_REACHED
+
+
+def test_the_optimum():
+    """A flow over two links, each of which another one shares, has a third; so have three flows on one link."""
+    full = numfabric.HOST_GBPS * numfabric.PAYLOAD
+    # Hosts 0 and 1 under leaf 0, 2 and 3 under leaf 1.
+    long, *others = numfabric.optimum([(0, 2, 0), (0, 3, 0), (1, 2, 1)], 2)
+    assert long == pytest.approx(full / 3, rel=1e-3)
+    assert others == pytest.approx([2 * full / 3] * 2, rel=1e-3)
+    assert numfabric.optimum([(0, 2, 0)] * 3, 2) == pytest.approx([full / 3] * 3, rel=1e-3)
+
+
+def test_the_time_of_convergence():
+    """Of two flows one is late for a while: half of the flows are too few."""
+    rows = [
+        {"flow": flow, "time_us": 4000 + at, "gbps": 1.0 if flow or at > 600 else 2.0}
+        for flow in (0, 1)
+        for at in range(50, 1050, 50)
+    ]
+    near = numfabric._near(pl.DataFrame(rows), {0: 1.0, 1: 1.0}, 1)
+    assert near["after_us"].to_list() == list(range(250, 1050, 50))
+    # The last of five samples of 2 leaves a mean of 1.2.
+    assert near.filter(pl.col("near") < 1)["after_us"].max() == 800
 
 
 def ten(queue=1.0, used=1.0, sizes=qcn.EQUILIBRIA):
