@@ -1,13 +1,13 @@
-"""LIT-REPFLOW, LIT-HULL, LIT-NUM, LIT-QCN: real quick tables, and numbers that make their claims fail."""
+"""LIT-REPFLOW, LIT-HULL, LIT-NUM, LIT-L2DCT, LIT-QCN: real quick tables, and numbers that make their claims fail."""
 
 import polars as pl
 import pytest
 from conftest import through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import hull, numfabric, qcn, repflow
+from flowyard_papers.literature import hull, l2dct, numfabric, qcn, repflow
 
-MODULES = (repflow, hull, numfabric, qcn)
+MODULES = (repflow, hull, numfabric, l2dct, qcn)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
@@ -120,6 +120,18 @@ def test_the_time_of_convergence():
     assert near["after_us"].to_list() == list(range(250, 1050, 50))
     # The last of five samples of 2 leaves a mean of 1.2.
     assert near.filter(pl.col("near") < 1)["after_us"].max() == 800
+
+
+def schemes(dctcp=3.0, between=2.0, pias=1.0):
+    rows = {"scheme": list(l2dct.SCHEMES), "mean_ms": [dctcp, between, pias]}
+    return {"runs": pl.DataFrame(rows, schema_overrides={"mean_ms": pl.Float64})}
+
+
+def test_l2dct_between_dctcp_and_pias():
+    assert [verdict(l2dct, letter, schemes()) for letter in "ab"] == [PASS, PASS]
+    assert [verdict(l2dct, letter, schemes(between=3.1)) for letter in "ab"] == [FAIL, PASS]
+    assert [verdict(l2dct, letter, schemes(pias=2.1)) for letter in "ab"] == [PASS, FAIL]
+    assert [verdict(l2dct, letter, schemes(dctcp=None)) for letter in "ab"] == [NOT_REACHED, PASS]
 
 
 def ten(queue=1.0, used=1.0, sizes=qcn.EQUILIBRIA):
