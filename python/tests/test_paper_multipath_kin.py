@@ -1,13 +1,13 @@
-"""LIT-FUSO, LIT-MMPTCP: real quick tables, and numbers that make their claims fail."""
+"""LIT-FUSO, LIT-MMPTCP, LIT-XMP: real quick tables, and numbers that make their claims fail."""
 
 import polars as pl
 import pytest
 from conftest import through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import fuso, mmptcp
+from flowyard_papers.literature import fuso, mmptcp, xmp
 
-MODULES = (fuso, mmptcp)
+MODULES = (fuso, mmptcp, xmp)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
@@ -74,3 +74,44 @@ def test_short_and_long_flows_under_mmptcp(reading, network):
     assert verdict(mmptcp, "a", beside(mean=1.01, network=network), 1 - reading) == PASS
     assert verdict(mmptcp, "a", beside(mean=None, network=network), reading) == NOT_REACHED
     assert verdict(mmptcp, "b", beside(goodput=0.949, network=network), reading) == FAIL
+
+
+def paths(own=0.1, uncoupled=0.5, couplings=(xmp.TRASH, xmp.UNCOUPLED)):
+    shares = dict(zip((xmp.TRASH, xmp.UNCOUPLED), (own, uncoupled), strict=True))
+    rows = [
+        {"coupling": name, "replica": 0, "own": shares[name], "other": 1 - shares[name], "free": 1.0}
+        for name in couplings
+    ]
+    return {"shift": pl.DataFrame(rows)}
+
+
+def test_traffic_moves_to_the_free_path():
+    assert verdict(xmp, "a", paths()) == PASS
+    assert verdict(xmp, "a", paths(own=0.5, uncoupled=0.6)) == FAIL
+    assert verdict(xmp, "a", paths(own=0.4, uncoupled=0.3)) == FAIL
+    assert verdict(xmp, "a", paths(couplings=(xmp.TRASH,))) == NOT_REACHED
+
+
+def permutation(four=0.8, two=0.8, lia=0.7, soon=0.7, subflows=xmp.SUBFLOWS):
+    found = {xmp.XMP: {2: two, 4: four}, xmp.LIA: {2: 0.9, 4: lia}, xmp.LIA_SOON: {2: 0.9, 4: soon}}
+    rows = [
+        {"stack": stack, "subflows": n, "goodput": of[n]} for stack, of in found.items() for n in subflows
+    ]
+    return {"points": pl.DataFrame(rows)}
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        (permutation(), [PASS, PASS, PASS]),
+        (permutation(four=0.69), [FAIL, PASS, FAIL]),
+        (permutation(two=0.69), [PASS, FAIL, PASS]),
+        (permutation(soon=0.81), [PASS, PASS, FAIL]),
+    ],
+)
+def test_goodput_of_a_permutation(tables, expected):
+    assert [verdict(xmp, "b", tables, reading) for reading in range(3)] == expected
+
+
+def test_a_permutation_without_all_numbers_of_subflows():
+    assert verdict(xmp, "b", permutation(subflows=(4,))) == NOT_REACHED

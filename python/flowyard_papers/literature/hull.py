@@ -185,7 +185,7 @@ def draw(tables: Tables) -> "Picture":
     goodput.axhspan(LEAST, MOST, color="#eeeeee", zorder=0)
     goodput.set(ylabel="goodput / rate of the link", title="dotted: 1 Gbps; grey: the claim", ylim=(0, 1))
     queue.axhline(PACKETS, color="#000000", linewidth=0.9, linestyle="--")
-    queue.set(ylabel="mean content of the port (packets)", title="dotted: 1 Gbps", yscale="log")
+    queue.set(ylabel="content of the port (packets)", title="dotted: 1 Gbps", yscale="log")
     for axes in (goodput, queue):
         axes.set(xlabel="long flows")
         axes.set_xticks(FLOWS, [str(n) for n in FLOWS])
