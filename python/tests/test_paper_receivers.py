@@ -1,0 +1,97 @@
+"""LIT-SIRD: quick tables, and numbers that make their claims fail."""
+
+import polars as pl
+import pytest
+from conftest import drawn_from_csv
+
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard_papers.literature import _sird, sird
+
+MODULES = (sird,)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
+def test_verdicts_of_real_tables(module, made):
+    tables = made(module.FIGURE)
+    for claim, judge in module.FIGURE.claims.items():
+        assert judge(tables).verdict in (PASS, FAIL), claim
+    assert drawn_from_csv(module.FIGURE, tables).axes
+
+
+def verdict(module, letter, tables, reading=0):
+    """Of a claim, or of one of its readings by number."""
+    judgement = module.FIGURE.claims[f"{module.FIGURE.id}.{letter}"](tables)
+    return judgement.readings[reading][1].verdict if judgement.readings else judgement.verdict
+
+
+# Goodput, peak buffer and tail that are exactly the numbers of SIRD's paper.
+OF_PAPER = {
+    _sird.SIRD: (0.8, 100_000, 2.0),
+    _sird.HOMA: (0.8, 1_200_000, 2.0),
+    _sird.DCPIM: (0.8 / 1.09, 100_000 / 0.57, 2.0 / 0.54),
+    _sird.EXPRESSPASS: (0.8 / 1.26, 20_000, 20.0),
+}
+
+
+def stacks(**changes):
+    """The numbers of the paper, but for transports named here; None: a tail of flows that did not end."""
+    rows = [
+        {
+            "configuration": name,
+            "load": load,
+            "stack": stack,
+            "goodput": goodput,
+            "queue_max_bytes": queue,
+            "slowdown_p99": tail,
+        }
+        for name in _sird.CONFIGURATIONS
+        for load in (_sird.HALF, _sird.HIGH)
+        for stack, (goodput, queue, tail) in (OF_PAPER | changes).items()
+    ]
+    floats = {"slowdown_p99": pl.Float64, "queue_max_bytes": pl.Float64}
+    return {"points": pl.DataFrame(rows, schema_overrides=floats)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "fail"),
+    [
+        ({}, ""),
+        ({_sird.HOMA: (0.8, 1_490_000, 2.0)}, ""),
+        ({_sird.HOMA: (0.8, 890_000, 2.0)}, "b"),
+        ({_sird.HOMA: (0.8, 1_510_000, 2.0)}, "b"),
+        ({_sird.HOMA: (0.8, 99_000, 2.0)}, "ab"),
+        ({_sird.DCPIM: (0.8 / 1.06, 100_000 / 0.57, 2.0 / 0.54)}, "c"),
+        ({_sird.DCPIM: (0.8 / 1.09, 100_000 / 0.7, 2.0 / 0.54)}, "c"),
+        ({_sird.DCPIM: (0.8 / 1.09, 100_000 / 0.57, 2.0 / 0.67)}, "c"),
+        ({_sird.DCPIM: (0.81, 100_000 / 0.57, 2.0 / 0.54)}, "ac"),
+        ({_sird.DCPIM: (0.8 / 1.09, 99_000, 2.0 / 0.54)}, "ac"),
+        ({_sird.EXPRESSPASS: (0.8 / 1.26, 20_000, 14.0)}, "d"),
+        ({_sird.EXPRESSPASS: (0.8 / 1.35, 20_000, 20.0)}, "d"),
+        ({_sird.EXPRESSPASS: (0.81, 20_000, 20.0)}, "ad"),
+    ],
+)
+def test_sird_beside_others(changes, fail):
+    found = "".join(letter for letter in "abcd" if verdict(sird, letter, stacks(**changes)) == FAIL)
+    assert found == fail
+
+
+def test_sird_needs_all_tails():
+    tables = stacks(**{_sird.DCPIM: (0.7, 200_000, None)})
+    assert [verdict(sird, letter, tables) for letter in "abcd"] == [NOT_REACHED, PASS, NOT_REACHED, PASS]
+
+
+def budgets(goodput=(0.7, 0.75, 0.8, 0.81, 0.82), queue=(10, 12, 15, 20, 30), numbers=_sird.BUDGETS):
+    rows = [
+        {"workload": workload, "budget": budget, "goodput": good, "queue_max_bytes": 1000 * port}
+        for workload in _sird.OF_BUDGETS
+        for budget, good, port in zip(numbers, goodput, queue, strict=False)
+    ]
+    return {"budgets": pl.DataFrame(rows)}
+
+
+def test_credit_budgets():
+    assert [verdict(sird, letter, budgets()) for letter in "ef"] == [PASS, PASS]
+    assert verdict(sird, "e", budgets(goodput=(0.7, 0.75, 0.8, 0.85, 0.91))) == FAIL
+    assert verdict(sird, "e", budgets(goodput=(0.8, 0.8, 0.8, 0.8, 0.8))) == FAIL
+    assert verdict(sird, "f", budgets(queue=(10, 12, 12, 20, 30))) == FAIL
+    assert [verdict(sird, letter, budgets(numbers=(1.0, 1.5))) for letter in "ef"] == [NOT_REACHED] * 2
