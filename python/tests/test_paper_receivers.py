@@ -1,13 +1,13 @@
-"""LIT-SIRD: quick tables, and numbers that make their claims fail."""
+"""LIT-SIRD, LIT-XPASS: quick tables, and numbers that make their claims fail."""
 
 import polars as pl
 import pytest
 from conftest import drawn_from_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import _sird, sird
+from flowyard_papers.literature import _sird, expresspass, sird
 
-MODULES = (sird,)
+MODULES = (sird, expresspass)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
@@ -95,3 +95,26 @@ def test_credit_budgets():
     assert verdict(sird, "e", budgets(goodput=(0.8, 0.8, 0.8, 0.8, 0.8))) == FAIL
     assert verdict(sird, "f", budgets(queue=(10, 12, 12, 20, 30))) == FAIL
     assert [verdict(sird, letter, budgets(numbers=(1.0, 1.5))) for letter in "ef"] == [NOT_REACHED] * 2
+
+
+def even(ours=(0.5, 0.5), late=(2.0, 2.0), dctcp=(20.0, 40.0)):
+    """Times at 10 and 40 Gbps."""
+    by = dict(zip(expresspass.STACKS, (ours, late, dctcp), strict=True))
+    rows = [
+        {"gbps": gbps, "stack": stack, "replica": 0, "even_ms": times[place]}
+        for stack, times in by.items()
+        for place, gbps in enumerate(expresspass.RATES)
+    ]
+    return {"runs": pl.DataFrame(rows, schema_overrides={"even_ms": pl.Float64})}
+
+
+def test_even_shares():
+    both = (0, 1)
+    assert [verdict(expresspass, letter, even(), n) for letter in "ab" for n in both] == [PASS] * 4
+    assert [verdict(expresspass, "a", even(late=(21, 1)), n) for n in both] == [PASS, FAIL]
+    assert [verdict(expresspass, "b", even(ours=(0.5, 1.1)), n) for n in both] == [FAIL, PASS]
+    assert verdict(expresspass, "a", even(dctcp=(None, 40))) == NOT_REACHED
+    assert verdict(expresspass, "b", even(dctcp=(20, None))) == NOT_REACHED
+    rising = pl.DataFrame({"since_ms": [0.1, 0.2, 0.3], "jain": [0.9, 0.95, 0.9]})
+    assert expresspass.even_after(rising) == pytest.approx(0.2)
+    assert expresspass.even_after(rising.filter(pl.col("jain") < 0.95)) is None
