@@ -1,13 +1,13 @@
-"""LIT-SIRD, LIT-XPASS: quick tables, and numbers that make their claims fail."""
+"""LIT-SIRD, LIT-DCPIM, LIT-XPASS: quick tables, and numbers that make their claims fail."""
 
 import polars as pl
 import pytest
 from conftest import drawn_from_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import _sird, expresspass, sird
+from flowyard_papers.literature import _sird, dcpim, expresspass, sird
 
-MODULES = (sird, expresspass)
+MODULES = (sird, dcpim, expresspass)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
@@ -95,6 +95,35 @@ def test_credit_budgets():
     assert verdict(sird, "e", budgets(goodput=(0.8, 0.8, 0.8, 0.8, 0.8))) == FAIL
     assert verdict(sird, "f", budgets(queue=(10, 12, 12, 20, 30))) == FAIL
     assert [verdict(sird, letter, budgets(numbers=(1.0, 1.5))) for letter in "ef"] == [NOT_REACHED] * 2
+
+
+def rounds(shifts=None, points=dcpim.README):
+    """All of a load is delivered up to 2 points below the sustained one, and 4 % less 2 points above it."""
+    rows = [
+        {"rounds": r, "channels": k, "load": percent / 100 + off, "kept": part}
+        for r, k in points
+        for percent in [dcpim.README[r, k] + (shifts or {}).get((r, k), 0)]
+        for off, part in ((-0.3, 1.0), (-0.02, 1.0), (0.02, 0.96))
+    ]
+    return {"rounds": pl.DataFrame(rows)}
+
+
+def test_sustained_loads_by_rounds_and_channels():
+    (points,) = rounds(points=[(3, 4)]).values()
+    assert dcpim.sustained(points) == pytest.approx(82)
+    assert dcpim.sustained(points.filter(pl.col("kept") == 1)) == pytest.approx(80)
+    assert dcpim.sustained(points.filter(pl.col("kept") < 1)) is None
+    assert [verdict(dcpim, letter, rounds()) for letter in "ab"] == [PASS, PASS]
+    assert verdict(dcpim, "a", rounds({(2, 1): 2.9})) == PASS
+    assert verdict(dcpim, "a", rounds({(2, 1): 3.1})) == FAIL
+    assert verdict(dcpim, "a", rounds({(4, 4): -3.1})) == FAIL
+    # Fewer with four channels; a second round that adds nothing; a fourth that adds 2 points.
+    assert [verdict(dcpim, "b", rounds({point: by})) for point, by in (((1, 4), -3), ((2, 1), 2))] == [
+        FAIL
+    ] * 2
+    assert verdict(dcpim, "b", rounds({(4, 4): 2})) == FAIL
+    few = rounds(points=[(1, 1), (4, 4)])
+    assert [verdict(dcpim, letter, few) for letter in "ab"] == [NOT_REACHED] * 2
 
 
 def even(ours=(0.5, 0.5), late=(2.0, 2.0), dctcp=(20.0, 40.0)):
