@@ -1,13 +1,13 @@
-"""LIT-SIRD, LIT-DCPIM, LIT-XPASS: quick tables, and numbers that make their claims fail."""
+"""LIT-SIRD, LIT-DCPIM, LIT-HOMA-DCPIM, LIT-XPASS: quick tables, and numbers that make their claims fail."""
 
 import polars as pl
 import pytest
 from conftest import drawn_from_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import _sird, dcpim, expresspass, sird
+from flowyard_papers.literature import _sird, dcpim, expresspass, homa_dcpim, sird
 
-MODULES = (sird, dcpim, expresspass)
+MODULES = (sird, dcpim, homa_dcpim, expresspass)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
@@ -124,6 +124,48 @@ def test_sustained_loads_by_rounds_and_channels():
     assert verdict(dcpim, "b", rounds({(4, 4): 2})) == FAIL
     few = rounds(points=[(1, 1), (4, 4)])
     assert [verdict(dcpim, letter, few) for letter in "ab"] == [NOT_REACHED] * 2
+
+
+def delivered(changes=None, loads=homa_dcpim.LOADS):
+    """Each transport delivers less than the one before it; others where `changes` says so."""
+    order = (homa_dcpim.HOMA, homa_dcpim.DCPIM, homa_dcpim.DROPPING, homa_dcpim.NDP, homa_dcpim.MATCHED)
+    rows = [
+        {"workload": workload, "load": load, "stack": name, "kept": part}
+        for workload in homa_dcpim.SIZES
+        for load in loads
+        for place, name in enumerate(order)
+        for part in [(changes or {}).get((name, workload, load), 0.99 - place / 100)]
+    ]
+    return {"loads": pl.DataFrame(rows)}
+
+
+def test_what_homa_and_dcpim_deliver():
+    assert [verdict(homa_dcpim, "c", delivered(), reading) for reading in range(3)] == [PASS, FAIL, PASS]
+    assert verdict(homa_dcpim, "a", delivered()) == PASS
+    one = (homa_dcpim.WEB_SEARCH, 0.88)
+    assert verdict(homa_dcpim, "a", delivered({(homa_dcpim.NDP, *one): 0.985})) == FAIL
+    assert verdict(homa_dcpim, "c", delivered({(homa_dcpim.HOMA, *one): 0.98})) == FAIL
+    assert [verdict(homa_dcpim, letter, delivered(loads=(0.8,))) for letter in "ac"] == [NOT_REACHED] * 2
+
+
+def short_tails(homas=1.5, ended=True):
+    """Homa's tails are shorter than dcPIM's, and on Homa's set-up `homas` with W4."""
+    tails = dict(zip(homa_dcpim.DISPUTED, (1.1, 1.3, 1.2, 30.0), strict=True))
+    rows = [
+        {"set_up": set_up, "workload": name, "stack": stack, "short_p99": tail if ended else None}
+        for set_up, names in homa_dcpim.WORKLOADS.items()
+        for name in names
+        for stack, own in tails.items()
+        for tail in [homas if (name, stack) == ("W4", homa_dcpim.HOMA) else own]
+    ]
+    return {"tails": pl.DataFrame(rows, schema_overrides={"short_p99": pl.Float64})}
+
+
+def test_tails_of_homa_and_dcpim():
+    found = [verdict(homa_dcpim, "b", short_tails(), reading) for reading in range(6)]
+    assert found == [PASS, FAIL, PASS, FAIL, FAIL, PASS]
+    assert verdict(homa_dcpim, "b", short_tails(homas=1.1), 3) == PASS
+    assert verdict(homa_dcpim, "b", short_tails(ended=False)) == NOT_REACHED
 
 
 def even(ours=(0.5, 0.5), late=(2.0, 2.0), dctcp=(20.0, 40.0)):

@@ -32,7 +32,7 @@ WORKLOADS: dict[str, tuple[str, float, int, int]] = {
 QUICK = ("W2", "W3")
 OURS = "Homa"
 # Packets of the simulator: 10,000 B on the wire are unscheduled, nothing is acknowledged, ports drop nothing.
-_HOMA: dict[str, object] = {
+HOMA: dict[str, object] = {
     "unscheduled_header": "30B",
     "scheduled_header": "16B",
     "frame_overhead": "38B",
@@ -46,21 +46,20 @@ GROUPS = 20
 SHORT_MOST, QUEUE_MOST = 2.2 * 1.1, 150_000
 
 
+def network(leaves: int, spines: int, hosts: int) -> dict[str, object]:
+    """A leaf-spine of 10 and 40 Gbps, hosts by leaf, with the delays of the authors' simulator.
+
+    These are 0.25 us a switch, 0.5 us for a host that sends and 0.5 us for each end.
+    """
+    shape: dict[str, object] = {"leaves": leaves, "spines": spines, "hosts": hosts}
+    spine = {"rate": "40Gbps", "delay": "250ns"}
+    return {"leaf-spine": shape | {"rate": "10Gbps", "delay": "875ns", "spine": spine}}
+
+
 def plans(scale: Scale) -> dict[str, Plan]:
     """Homa with the levels of each workload, and the others."""
-    leaves, spines, hosts = scale.pick((2, 2, 4), (9, 4, 16))
     base = {
-        "topology": {
-            "leaf-spine": {
-                "leaves": leaves,
-                "spines": spines,
-                "hosts": hosts,
-                "rate": "10Gbps",
-                # 0.25 us a switch, 0.5 us for a host that sends and 0.5 us for each end.
-                "delay": "875ns",
-                "spine": {"rate": "40Gbps", "delay": "250ns"},
-            }
-        },
+        "topology": network(*scale.pick((2, 2, 4), (9, 4, 16))),
         "traffic": [
             {
                 "name": "messages",
@@ -86,7 +85,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     others = Axis("stack", {"transport": list(OTHERS.values())}, labels=list(OTHERS))
     return {
         "homa": Plan(
-            base | {"transport": {"homa": _HOMA}},
+            base | {"transport": {"homa": HOMA}},
             [Axis("workload", fields | levels, labels=used)],
             replicas,
             name="Homa",
