@@ -1,13 +1,13 @@
-"""LIT-SIRD, LIT-DCPIM, LIT-HOMA-DCPIM, LIT-XPASS: quick tables, and numbers that make their claims fail."""
+"""LIT-SIRD, LIT-DCPIM, LIT-HOMA-DCPIM, LIT-XPASS, LIT-PHOST: quick tables, and numbers that make their claims fail."""
 
 import polars as pl
 import pytest
 from conftest import drawn_from_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import _sird, dcpim, expresspass, homa_dcpim, sird
+from flowyard_papers.literature import _sird, dcpim, expresspass, homa_dcpim, phost, sird
 
-MODULES = (sird, dcpim, homa_dcpim, expresspass)
+MODULES = (sird, dcpim, homa_dcpim, expresspass, phost)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
@@ -189,3 +189,31 @@ def test_even_shares():
     rising = pl.DataFrame({"since_ms": [0.1, 0.2, 0.3], "jain": [0.9, 0.95, 0.9]})
     assert expresspass.even_after(rising) == pytest.approx(0.2)
     assert expresspass.even_after(rising.filter(pl.col("jain") < 0.95)) is None
+
+
+def slowdowns(mean=1.13, web=1.13, tail=1.5, loads=phost.LOADS):
+    """Slowdowns of pHost at the last load are so many times those of pFabric, else 1.13 times."""
+    rows = [
+        {
+            "workload": workload,
+            "stack": stack,
+            "load": load,
+            "slowdown_mean": 2 * (above if load == 0.8 else 1.13) if stack == phost.PHOST else 2,
+            "fct_mean_us": 100 * 1.13 if stack == phost.PHOST else 100,
+            "short_p99_us": 10 * (tail if load == 0.8 else 1.5) if stack == phost.PHOST else 10,
+        }
+        for workload, above in zip(phost.WORKLOADS, (mean, web), strict=True)
+        for load in loads
+        for stack in phost.STACKS
+    ]
+    floats = dict.fromkeys(phost.MEASURES, pl.Float64)
+    return {"points": pl.DataFrame(rows, schema_overrides=floats)}
+
+
+def test_phost_beside_pfabric():
+    assert [verdict(phost, letter, slowdowns()) for letter in "ab"] == [PASS, PASS]
+    assert [verdict(phost, "a", slowdowns(mean=above)) for above in (1.021, 1.249)] == [PASS, PASS]
+    assert [verdict(phost, "a", slowdowns(mean=above)) for above in (1.019, 1.251)] == [FAIL, FAIL]
+    assert [verdict(phost, "a", slowdowns(web=1.3), reading) for reading in (0, 1, 2)] == [PASS, FAIL, PASS]
+    assert verdict(phost, "b", slowdowns(tail=0.99)) == FAIL
+    assert [verdict(phost, letter, slowdowns(loads=(0.4, 0.6))) for letter in "ab"] == [NOT_REACHED] * 2
