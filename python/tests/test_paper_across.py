@@ -1,4 +1,4 @@
-"""ALL-3, ALL-4, ALL-6, ALL-7: incast, ECMP under rates and under windows, which balancer, all transports."""
+"""ALL-3, ALL-4, ALL-6 to ALL-8: incast, ECMP under rates and under windows, balancers, transports, controls of RoCE."""
 
 import numpy as np
 import polars as pl
@@ -9,7 +9,7 @@ import flowyard as fy
 from flowyard.papers import style
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.across import _short_long, by_flow, incast, one_picture, which_balancer
+from flowyard_papers.across import _short_long, by_flow, incast, one_picture, roce_controls, which_balancer
 
 
 def changed(table, column, value, **rows):
@@ -169,6 +169,37 @@ class TestOnePicture:
         part = one_picture.INCAST_PART
         each = part / (1 - part) * 1_600_000 / one_picture.INCAST_BYTES
         assert pytest.approx(each, rel=0.05) == one_picture.INCASTS_EACH
+
+
+class TestRoceControls:
+    figure = roce_controls.FIGURE
+
+    def test_a_row_for_each_run_and_all_flows_end(self, made):
+        runs = made(self.figure)["runs"]
+        assert len(runs) == 2 * len(roce_controls.QUICK)
+        assert runs["unfinished"].sum() == 0
+        assert not runs["incast_p99_slowdown"].has_nulls()
+        assert ((runs["fullest_port_share"] > 0) & (runs["fullest_port_share"] < 1)).all()
+
+    def test_pauses_are_of_the_networks_that_pause(self, made):
+        """Without a control an incast pauses links; ports that pause drop nothing, and those that drop do not pause."""
+        by = {row["by"]: row for row in made(self.figure)["runs"].iter_rows(named=True)}
+        assert by["no control, pauses"]["pauses"] > 0
+        assert by["no control, pauses"]["paused_share"] > 0
+        for name, row in by.items():
+            assert row["pauses"] == 0 or name.endswith(roce_controls.PAUSES), name
+            assert row["drops"] == 0 or name.endswith(roce_controls.LOSSES), name
+
+    def test_the_picture_has_a_row_for_each_control_in_both_networks(self, made):
+        picture = drawn_from_csv(self.figure, made(self.figure))
+        assert len(picture.axes) == len(roce_controls.MEASURES)
+        both = (roce_controls.PAUSES, roce_controls.LOSSES)
+        assert labels(picture) == [f"{name}, {ports}" for name in roce_controls.QUICK for ports in both]
+
+    def test_each_control_is_there_or_left_out_by_name(self):
+        there = {control["congestion"] for control in roce_controls.CONTROLS.values()}
+        # DCQCN as the HPCC simulator has it, and a control for Ethernet that has no acknowledgements.
+        assert names_of("RateControl") == there | {"dcqcn-hpcc", "qcn"}
 
 
 def test_what_did_not_end_is_not_shown():
