@@ -20,7 +20,7 @@ TCP: dict[str, Any] = {"preset": "datacentre", "sack": True, "rack": True, "tail
 DCTCP = TCP | {"congestion": "dctcp"}
 MEASURES = {
     "fct_mean_ms": "mean FCT (ms)",
-    "short_p99_ms": "p99 of the FCT up to 100 KB (ms)",
+    "short_p99_ms": "p99 FCT to 100 KB (ms)",
 }
 MISSING = "not all flows of all points have ended"
 

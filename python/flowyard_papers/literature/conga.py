@@ -104,6 +104,7 @@ def _completion(scale: Scale) -> Plan:
         "transport": {"tcp": _asymmetry.TCP},
         "queue": {"drop-tail": {"limit": {"bytes": "1MB"}}},
         "traffic": [_asymmetry.forward(hosts, FCT_LOAD, "web-search", scale.pick(60, 3000))],
+        "run": {"measure": "auto"},
     }
     return Plan(base, [_schemes()], scale.pick(1, 5), name="completion")
 
@@ -207,13 +208,8 @@ def draw(tables: Tables) -> "Picture":
         style.curve(growth, rows, "load", "growth_gbps", place, name)
     loads = sorted(set(tables["growth"]["load"]))
     # ECMP sends half of 160 Gbps times the load to the halved spine's 40 Gbps; CONGA three quarters of 160 in all.
-    growth.plot(
-        loads,
-        [max(0.0, 80 * load - 40) for load in loads],
-        "--",
-        color=style.COLOURS[0],
-        label="80 load - 40",
-    )
+    excess = [max(0.0, 80 * load - 40) for load in loads]
+    growth.plot(loads, excess, "--", color=style.COLOURS[0], label="80 load - 40")
     growth.set(xlabel="load", ylabel="growth of open flows (Gbps)")
     growth.legend()
     columns = [

@@ -19,7 +19,7 @@ from flowyard_papers.literature import _asymmetry
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-PRIORITY, PAUSES, DETAIL = "priorities, ECMP", "and pauses", "DeTail"
+PRIORITY, PAUSES, DETAIL = "priorities, ECMP", "priorities, ECMP, pauses", "DeTail"
 SIZES_KB = (2, 8, 32)
 # Of the hosts' links; cables between leaves and spines have 2.65 times as much of theirs.
 QUERIES, LONG = 0.2, 0.08
