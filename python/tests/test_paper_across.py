@@ -126,8 +126,8 @@ class TestWhichBalancer:
     def test_each_balancer_is_there_or_left_out_by_name(self):
         there = {used(balancer) for balancer, _ in which_balancer.BALANCERS.values()}
         fixed = {"single", "nix", "dual", "mod-k", "valiant", "spain"}
-        # Of entropy values, of a controller, of a list, of a class in Python; and Hermes, with thresholds of a network.
-        needs_more = {"entropy", "granted", "explicit", "python", "hermes"}
+        # Of entropy values, of a controller, of a list, of a class in Python.
+        needs_more = {"entropy", "granted", "explicit", "python"}
         assert names_of("Balancer") == there | fixed | needs_more
 
     def test_the_load_is_that_of_the_links_between_switches(self):

@@ -29,6 +29,8 @@ DCTCP, IRN = "DCTCP", "RoCE, IRN"
 LOAD, INCAST_PART = 0.4, 0.2
 # The authors' gap between flowlets, and one nearer to round trips here.
 GAP, SHORT_GAP = "500us", "100us"
+# Hermes's thresholds of time by its paper's rules: an empty round trip takes 13 us, 65 packets wait for 78 us.
+HERMES = {"rtt_low": "43us", "rtt_high": "130us", "rtt_better": "78us"}
 # By name: balancer and repathing. Those that know rates use them, as their papers do.
 BALANCERS: Mapping[str, tuple[Any, Any]] = {
     "ECMP": ("per-flow", None),
@@ -40,6 +42,7 @@ BALANCERS: Mapping[str, tuple[Any, Any]] = {
     "FLARE": ({"flare": {"gap": GAP}}, None),
     "CONGA": ({"conga": {"gap": GAP}}, None),
     "ConWeave": ("conweave", None),
+    "Hermes": ({"hermes": HERMES}, None),
     "Presto": ({"presto": {"weights": "capacity", "reorder_timeout": "100us"}}, None),
     "DRB": ({"drb": {"weights": "capacity"}}, None),
     "permuted": ("permuted", None),
@@ -49,7 +52,9 @@ BALANCERS: Mapping[str, tuple[Any, Any]] = {
     "adaptive": ("adaptive", None),
 }
 QUICK = ("ECMP", "LetFlow", "CONGA", "per packet", "DRILL")
-LEAVES_ALONE = ("CONGA", "ConWeave")
+LEAVES_ALONE = ("CONGA", "ConWeave", "Hermes")
+# Repathing is TCP's, and Hermes learns from marks that TCP's senders see.
+TCP_ALONE = ("FlowBender", "PLB", "Hermes")
 KEYS = ["condition", "workload", "balancer"]
 MEASURES = {
     "short_p99_slowdown": "p99 slowdown, up to 100 KB",
@@ -119,12 +124,12 @@ def _workloads(scale: Scale, load: float, names: tuple[str, ...]) -> Axis:
 
 
 def _balancers(scale: Scale, fabric: str, transport: str) -> Axis:
-    """Those that the fabric and the transport permit: repathing is TCP's."""
+    """Those that the fabric and the transport permit."""
     names = [
         name
-        for name, (_, repath) in BALANCERS.items()
+        for name in BALANCERS
         if not (fabric == TREE and name in LEAVES_ALONE)
-        and not (transport == IRN and repath)
+        and not (transport == IRN and name in TCP_ALONE)
         and name in scale.pick(QUICK, tuple(BALANCERS))
     ]
     transports: list[Any] = [
@@ -230,8 +235,9 @@ FIGURE = Figure(
         "over the same ports.",
         "Flowlets end after 500 us, as in the authors' testbeds, and under LetFlow after 100 us as well; PLB counts "
         "round trips again 10 to 20 ms after a timeout. Presto and DRB weigh paths by capacity, Presto's hosts hold "
-        "packets out of order for up to 100 us. DeTail is its choice of ports alone, without its lossless network. All "
-        "else are defaults. CONGA and ConWeave are for leaves and spines; FlowBender and PLB are TCP's.",
+        "packets out of order for up to 100 us. DeTail is its choice of ports alone, without its lossless network. "
+        "Hermes has the thresholds of time that its paper's rules give for this network, and no probes. All else are "
+        "defaults. CONGA, ConWeave and Hermes are for leaves and spines; FlowBender, PLB and Hermes are TCP's.",
         "Balancers of fixed paths (single, nix, dual, mod-k, valiant, spain) are left out: none looks at load.",
     ),
 )
