@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from conftest import through_csv
+from figure_judges import check_real_tables, verdict
 
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
@@ -13,17 +13,7 @@ MODULES = (conga, letflow, drill, flowbender, presto, detail, hermes)
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
 def test_verdicts_of_real_tables(module, made):
-    tables = made(module.FIGURE)
-    again = through_csv(tables)
-    for claim, judge in module.FIGURE.claims.items():
-        judgement = judge(tables)
-        assert judgement.verdict in (PASS, FAIL), claim
-        assert judge(again) == judgement
-    assert module.draw(again).axes
-
-
-def verdict(module, letter, tables):
-    return module.FIGURE.claims[f"{module.FIGURE.id}.{letter}"](tables).verdict
+    check_real_tables(module, made(module.FIGURE))
 
 
 def shares(off=1.0, schemes=tuple(conga.PASSED_GBPS)):

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from conftest import through_csv
+from figure_judges import check_real_tables, verdict
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard_papers.literature import fuso, mmptcp, xmp
@@ -12,19 +12,7 @@ MODULES = (fuso, mmptcp, xmp)
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
 def test_verdicts_of_real_tables(module, made):
-    tables = made(module.FIGURE)
-    again = through_csv(tables)
-    for claim, judge in module.FIGURE.claims.items():
-        judgement = judge(tables)
-        assert judgement.verdict in (PASS, FAIL), claim
-        assert judge(again) == judgement
-    assert module.draw(again).axes
-
-
-def verdict(module, letter, tables, reading=None):
-    """Of a claim, or of one of its readings by number."""
-    judgement = module.FIGURE.claims[f"{module.FIGURE.id}.{letter}"](tables)
-    return judgement.verdict if reading is None else judgement.readings[reading][1].verdict
+    check_real_tables(module, made(module.FIGURE))
 
 
 def tails(worst=0.5, losses=fuso.LOSSES):

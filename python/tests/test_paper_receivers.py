@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from conftest import drawn_from_csv
+from figure_judges import check_real_tables, verdict
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard_papers.literature import _sird, dcpim, expresspass, homa_dcpim, phost, sird
@@ -12,16 +12,7 @@ MODULES = (sird, dcpim, homa_dcpim, expresspass, phost)
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
 def test_verdicts_of_real_tables(module, made):
-    tables = made(module.FIGURE)
-    for claim, judge in module.FIGURE.claims.items():
-        assert judge(tables).verdict in (PASS, FAIL), claim
-    assert drawn_from_csv(module.FIGURE, tables).axes
-
-
-def verdict(module, letter, tables, reading=0):
-    """Of a claim, or of one of its readings by number."""
-    judgement = module.FIGURE.claims[f"{module.FIGURE.id}.{letter}"](tables)
-    return judgement.readings[reading][1].verdict if judgement.readings else judgement.verdict
+    check_real_tables(module, made(module.FIGURE))
 
 
 # Goodput, peak buffer and tail that are exactly the numbers of SIRD's paper.
