@@ -576,3 +576,26 @@ fn what_does_not_fit_is_refused() {
     let lost = incast("asy = {}").replace("transport.central = {}", lost);
     assert!(problem(&lost).contains("transport.central.late_limit"), "{}", problem(&lost));
 }
+
+/// Fragments of 1000 and 500 B, with 38 B of framing, have a slot of 830.4 ns and a path each through a fat-tree of 10 Gbps and
+/// 1 us: six links. The shorter one of a packet arrives first, and a flow is complete with the longer one: 6 x 830.4 ns and
+/// 6 us for one packet; that of the second packet has the third slot.
+#[test]
+fn a_packet_is_there_when_its_fragments_are() {
+    for (size, fct) in [("1B", 10_982_400), ("1501B", 12_643_200)] {
+        let run = run(&format!(
+            r#"
+            topology.fat-tree = {{ k = 4, rate = "10Gbps", delay = "1us" }}
+            transport.central.fragment = "1000B"
+            controller.syn = {{}}
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[0, 7]]
+            sizes.fixed = "{size}"
+            "#
+        ));
+        assert_eq!(run.flow("fct_ps"), fct, "{size}");
+        assert!(run.slowdowns()[0] >= 1.0, "{size}");
+    }
+}

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::bucket::{Idle, Late};
-use self::packets::Packets;
+use self::packets::{Arrivals, LAST, Packets};
 use self::queues::{HeldGrant, Queues};
 use super::{Framing, Needs, Profile, Settings};
 use crate::engine::contract::conn::Conn;
@@ -169,6 +169,8 @@ impl Settings for Central {
 pub struct Model {
     configs: Configs<Central>,
     senders: Ends<Sender>,
+    /// Of flows whose packets are cut into fragments.
+    arrivals: Ends<Arrivals>,
     queues: Queues,
 }
 
@@ -195,7 +197,8 @@ const DRAIN: u8 = 1;
 
 impl Model {
     pub(super) fn new(configs: Configs<Central>) -> Model {
-        Model { senders: Ends::default(), queues: Queues::new(configs.ports().hosts), configs }
+        let queues = Queues::new(configs.ports().hosts);
+        Model { senders: Ends::default(), arrivals: Ends::default(), queues, configs }
     }
 
     /// A flow of this host requests the turn at the port of all of them, if a granted packet or a queue with
@@ -296,7 +299,8 @@ impl Model {
         let sender = self.senders.at(id, cx);
         let piece = sender.packets.take(config).expect("a flow without packets leaves the queue");
         let size = piece.bytes + config.link_bytes.0 as u32;
-        let packet = cx.data_packet(id, size, piece.payload as u16, sender.number);
+        let mut packet = cx.data_packet(id, size, piece.payload as u16, sender.number);
+        packet.header.kind = if sender.packets.is_empty() { LAST } else { 0 };
         sender.number += 1;
         cx.sender(id).packets_sent += 1;
         // It exists since its burst came.
@@ -451,8 +455,18 @@ impl Endpoint for Model {
         (Some(packet), false)
     }
 
+    fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
+        if self.configs.of(cx.conn(id)).fragment.is_some() {
+            *self.arrivals.open(id, cx) = Arrivals::default();
+        }
+    }
+
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
-        cx.deliver_once(packet);
+        let mut counted = *packet;
+        if self.configs.of(cx.conn(packet.conn)).fragment.is_some() {
+            counted.header.len = self.arrivals.at(packet.conn, cx).take(&packet.header);
+        }
+        cx.deliver_once(&counted);
     }
 
     fn at_sender(&mut self, _packet: &Packet, _cx: &mut impl Host) {

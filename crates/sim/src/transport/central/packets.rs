@@ -1,6 +1,7 @@
-//! The packets of a flow under central control: IP packets of drawn lengths, cut into fragments.
+//! The packets of a flow under central control: IP packets of drawn lengths, cut into fragments; and their arrival, in any order.
 
 use super::{Central, Last};
+use crate::engine::contract::packet::Header;
 use crate::random::Stream;
 use crate::traffic::sizes::Sizes;
 
@@ -111,6 +112,33 @@ impl Packets {
     }
 }
 
+/// Value of `Header::kind`: the last packet of a flow. Others have 0.
+pub const LAST: u8 = 1;
+
+/// The packets of a flow that have arrived. Of an IP packet all fragments have to: the payload of the last one counts when it and
+/// all others are there, whichever way they came.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrivals {
+    arrived: u32,
+    /// Packets of the flow; 0 until the last one has arrived.
+    all: u32,
+    /// Payload of the last one that does not count yet.
+    held: u16,
+}
+
+impl Arrivals {
+    /// One has arrived: the payload that counts now.
+    pub fn take(&mut self, header: &Header) -> u16 {
+        self.arrived += 1;
+        let mut payload = header.len;
+        if header.kind == LAST {
+            self.all = header.number + 1;
+            self.held = std::mem::take(&mut payload);
+        }
+        if self.arrived == self.all { payload + std::mem::take(&mut self.held) } else { payload }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,5 +197,23 @@ mod tests {
     fn no_packet_is_longer_than_the_mtu() {
         let config = Central { lengths: Fixed(Bytes(9000)).into(), ..Central::default() };
         assert_eq!(all(&config, 3000), [(1500, 1500), (1500, 1500)]);
+    }
+
+    /// Four packets, of which the third has no payload: the last one's counts when all are there.
+    #[test]
+    fn the_last_payload_waits_for_all_packets() {
+        let header = |number: u32| Header {
+            number,
+            len: [1000, 500, 0, 10][number as usize],
+            kind: if number == 3 { LAST } else { 0 },
+            ..Header::default()
+        };
+        let counted = |order: [u32; 4]| {
+            let mut arrivals = Arrivals::default();
+            order.map(|number| arrivals.take(&header(number)))
+        };
+        assert_eq!(counted([0, 1, 2, 3]), [1000, 500, 0, 10]);
+        assert_eq!(counted([0, 1, 3, 2]), [1000, 500, 0, 10]);
+        assert_eq!(counted([3, 2, 1, 0]), [0, 0, 500, 1010]);
     }
 }
