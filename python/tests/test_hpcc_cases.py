@@ -15,7 +15,8 @@ from peer_modules import module
 import flowyard as fy
 from flowyard import cli
 
-build = module("hpcc", "hpcc_build")
+module("hpcc", "ns3_build")
+HPCC = module("hpcc", "hpcc_build").HPCC
 cases = module("hpcc", "hpcc_cases")
 flow_by_flow = module("hpcc", "flow_by_flow")
 CASES = {case.name: case for case in cases.CASES}
@@ -89,18 +90,18 @@ def test_sources_are_those_of_a_modules_wscript() -> None:
         ]
     headers.source.append('model/nstime.h')
     """
-    assert build.files(text, "core") == [
+    assert HPCC.files(text, "core") == [
         "model/time.cc",
         "utils/custom-header.cc",
         "helper/rdma-client-helper.h",
         "model/nstime.h",
     ]
-    assert build.files(text, "applications") == ["helper/rdma-client-helper.h"]
+    assert HPCC.files(text, "applications") == ["helper/rdma-client-helper.h"]
 
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"has no simulation/scratch/third\.cc"):
-        build.simulation(tmp_path)
+        HPCC.sources(tmp_path)
 
 
 def test_web_search_has_the_load_that_it_names() -> None:

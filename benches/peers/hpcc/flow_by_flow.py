@@ -3,7 +3,7 @@
 Builds the simulator from a checkout, of which nothing is in this repository. Each case is a topology.txt, flow.txt and
 config.txt of that simulator: it runs them, and Flowyard runs what `flowyard import --ecmp hpcc` makes of them. Prints a
 row for each lone flow, and the median and 99th percentile of others. Exit code 1 if a row is further apart than it may
-be.
+be. `benches/peers/conweave` compares another simulator of the family with this.
 
     .venv/bin/python benches/peers/hpcc/flow_by_flow.py CHECKOUT --case lone
     .venv/bin/python benches/peers/hpcc/flow_by_flow.py CHECKOUT --control hp --control dctcp
@@ -16,21 +16,40 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import hpcc_build
 import hpcc_cases as cases
 import polars as pl
+from hpcc_build import HPCC
+from ns3_build import Simulator
 
 from flowyard import peers
 from flowyard.bench import tell
 
-WORK = hpcc_build.BUILD / "work"
 # Bytes up to which a flow belongs to a bin.
 BINS = (("to 30 KB", 30_000), ("to 200 KB", 200_000), ("to 2 MB", 2_000_000), ("more", 1 << 40))
 HEADS = ("control", "case", "flows", "measure", "theirs", "Flowyard", "difference", "allowed")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A simulator, and what is compared with it.
+
+    Attributes:
+        simulator: The simulator.
+        options: The options of import of its files.
+        listed: The cases.
+        controls: Names of the controls.
+        files: The texts of the files of a case and control by their names.
+    """
+
+    simulator: Simulator
+    options: tuple[str, ...]
+    listed: Sequence[cases.Case]
+    controls: Sequence[str]
+    files: Callable[[cases.Case, str], dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -60,28 +79,31 @@ class Row:
         return abs(self.difference) <= self.allowed
 
 
-def main() -> int:
-    """Builds, runs, prints; 1 if a row is too far apart."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "checkout", type=Path, help="a checkout of alibaba-edu/High-Precision-Congestion-Control"
-    )
+def main(peer: Peer, about: str) -> int:
+    """Builds, runs, prints; 1 if a row is too far apart.
+
+    Args:
+        peer: What is compared with.
+        about: The text of its help.
+    """
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path, help=f"a checkout of {peer.simulator.repository}")
     parser.add_argument("--case", action="append", help="only cases that have this in their name")
-    parser.add_argument("--control", action="append", choices=cases.ALL, help="only that one; again for more")
+    parser.add_argument(
+        "--control", action="append", choices=peer.controls, help="only that one; again for more"
+    )
     given = parser.parse_args()
-    program = hpcc_build.built(given.checkout)
+    program = peer.simulator.built(given.checkout)
     print("| " + " | ".join((*HEADS, "")) + " |\n|---|---|--:|---|--:|--:|--:|--:|---|")
     good = True
-    for case in cases.CASES:
+    for case in peer.listed:
         if given.case and not any(part in case.name for part in given.case):
             continue
         for control in case.controls:
             if given.control and control not in given.control:
                 continue
             tell(f"{case.name}, {control}")
-            found = compared(program, case, control)
+            found = compared(peer, program, case, control)
             tell("")
             for row in rows(found, case, control):
                 good &= row.holds
@@ -89,21 +111,18 @@ def main() -> int:
     return 0 if good else 1
 
 
-def compared(program: Path, case: cases.Case, control: str) -> Found:
+def compared(peer: Peer, program: Path, case: cases.Case, control: str) -> Found:
     """Runs a case on both sides, with as many random streams as its marks need."""
-    folder = WORK / f"{case.name.replace(' ', '-')}-{control}"
+    folder = peer.simulator.build / "work" / f"{case.name.replace(' ', '-')}-{control}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    texts = {
-        "topology.txt": cases.topology_text(case.network),
-        "flow.txt": cases.flow_text(case.flows),
-        "config.txt": cases.config_text(case, control),
-        "trace.txt": "0\n",
-    }
+    texts = peer.files(case, control)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    flowyard(folder, "import", "config.txt", "flow.txt", "topology.txt", "--ecmp", "hpcc", "-o", "case.toml")
-    found = [one_run(program, folder, seed) for seed in range(1, 1 + cases.RUNS.get(control, 1))]
+    read = [name for name in texts if name != "trace.txt"]
+    flowyard(folder, "import", *read, *peer.options, "-o", "case.toml")
+    seeds = 1 if case.kind == "lone" else cases.runs(control)
+    found = [one_run(program, folder, seed) for seed in range(1, 1 + seeds)]
     together = Found(
         pl.concat(run.flows for run in found),
         sum(run.theirs_lost for run in found),
@@ -120,7 +139,9 @@ def one_run(program: Path, folder: Path, seed: int) -> Found:
     # The seed of ns-3's streams.
     environment = os.environ | {"NS_GLOBAL_VALUE": f"RngRun={seed}"}
     with (folder / "theirs.log").open("w", encoding="utf-8") as log:
-        subprocess.run([program, "config.txt"], cwd=folder, env=environment, stdout=log, check=True)
+        subprocess.run(
+            [program, "config.txt"], cwd=folder, env=environment, stdout=log, stderr=log, check=True
+        )
     own = f"ours-{seed}"
     flowyard(folder, "run", "case.toml", "-o", own, "--seed", str(seed))
     summary = json.loads((folder / own / "run.json").read_text(encoding="utf-8"))
@@ -154,7 +175,7 @@ def rows(found: Found, case: cases.Case, control: str) -> Iterator[Row]:
             own = flows.filter(pl.col("size_bytes").is_between(low + 1, high))
             yield from by_quantile(own, "slowdown", f"{name}, slowdown ", 1, allowed)
             low = high
-    elif control in cases.RUNS:
+    elif cases.runs(control) > 1:
         yield from by_quantile(flows, "fct_ps", "us, ", 1e6, allowed)
     else:
         yield from by_flow(flows, allowed)
@@ -211,4 +232,4 @@ def line(row: Row, case: cases.Case, control: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Peer(HPCC, ("--ecmp", "hpcc"), cases.CASES, cases.ALL, cases.files), __doc__ or ""))

@@ -1,132 +1,20 @@
-"""Compiles the simulator of HPCC's authors, an ns-3.17, from a checkout, of which nothing is in this repository.
+"""Compiles the simulator of HPCC's authors, whose sources gcc 12 takes as they are."""
 
-Its own build wants Python 2 and gcc 5. This one reads which files a module has from the module's own wscript, copies
-those of the few modules that its program `scratch/third.cc` needs, makes the headers that waf would make, and calls
-g++: with `-fpermissive` gcc 12 compiles the sources as they are. The checkout stays as it is. The first call takes some
-minutes; a second one compiles nothing.
-"""
-
-import os
-import re
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from flowyard.bench import tell
+from ns3_build import Simulator
 
-BUILD = Path("out/bench/hpcc")
-MODULES = ("core", "network", "bridge", "mpi", "internet", "point-to-point", "applications")
-# Of the module "applications" the rest needs modules that nothing here uses.
-ONLY = {"applications": ("rdma-client",)}
-# For other systems and for libraries that are not asked for.
-LEFT_OUT = ("win32", "cairo", "nsc-", "int64x64-double.cc")
-NAMED = re.compile(r"^[^#\n]*'((?:model|helper|utils)/[\w./-]+\.(?:cc|h))'", re.MULTILINE)
-FLAGS = ("-std=gnu++11", "-O2", "-w", "-fpermissive", "-fno-strict-aliasing", "-pthread")
-# Results of `waf configure` on 64-bit Linux.
-CONFIG = """\
-#define HAVE___UINT128_T 1
-#define INT64X64_USE_128 1
-#define HAVE_STDINT_H 1
-#define HAVE_INTTYPES_H 1
-#define HAVE_SYS_TYPES_H 1
-#define HAVE_DIRENT_H 1
-#define HAVE_STDLIB_H 1
-#define HAVE_GETENV 1
-#define HAVE_SIGNAL_H 1
-#define HAVE_PTHREAD_H 1
-#define HAVE_RT 1
-"""
-
-
-def built(checkout: Path, build: Path = BUILD) -> Path:
-    """The simulator's program.
-
-    Args:
-        checkout: A checkout of alibaba-edu/High-Precision-Congestion-Control, or its folder `simulation`.
-        build: The folder for sources, objects and the program.
-    """
-    program = build / "third"
-    if program.exists():
-        return program.absolute()
-    folder = simulation(checkout)
-    sources = prepared(folder, build)
-    objects = [build / "objects" / f"{source.parents[1].name}-{source.stem}.o" for source in sources]
-    (build / "objects").mkdir(exist_ok=True)
-    with ThreadPoolExecutor(os.cpu_count()) as workers:
-        for number, _ in enumerate(workers.map(compiled, sources, objects, [build] * len(sources))):
-            tell(f"HPCC's simulator is built: {number + 1} of {len(sources)} files")
-    subprocess.run(["g++", "-pthread", "-o", program, *objects, "-lrt"], check=True)
-    tell("")
-    return program.absolute()
-
-
-def simulation(checkout: Path) -> Path:
-    """The folder with the sources."""
-    for folder in (checkout, checkout / "simulation"):
-        if (folder / "scratch" / "third.cc").exists():
-            return folder
-    sys.exit(
-        f"error: {checkout} has no simulation/scratch/third.cc: "
-        "a checkout of alibaba-edu/High-Precision-Congestion-Control is wanted"
-    )
-
-
-def files(wscript: str, module: str) -> list[str]:
-    """The sources and headers of a module, relative to its folder, from its wscript; those of its tests are not."""
-    only = ONLY.get(module, ("",))
-    return [
-        name
-        for name in dict.fromkeys(NAMED.findall(wscript))
-        if not any(part in name for part in LEFT_OUT) and any(part in name for part in only)
-    ]
-
-
-def prepared(folder: Path, build: Path) -> list[Path]:
-    """Copies the files of the modules, and makes the headers that waf makes; the sources to compile."""
-    headers = build / "include" / "ns3"
-    headers.mkdir(parents=True, exist_ok=True)
-    write(headers / "core-config.h", CONFIG)
-    sources = []
-    for module in MODULES:
-        # Some headers are not named there, being private: their neighbours include them by a relative name.
-        own = build / "src" / module
-        for part in ("model", "helper", "utils"):
-            for path in sorted((folder / "src" / module / part).glob("*.h")):
-                write(own / part / path.name, path.read_text(encoding="utf-8"))
-        public = []
-        for name in files((folder / "src" / module / "wscript").read_text(encoding="utf-8"), module):
-            path = folder / "src" / module / name
-            if path.suffix == ".h":
-                public.append(path.name)
-                write(headers / path.name, f'#include "{(own / name).absolute()}"\n')
-            else:
-                write(own / name, path.read_text(encoding="utf-8"))
-                sources.append(own / name)
-        write(headers / f"{module}-module.h", "".join(f'#include "ns3/{name}"\n' for name in public))
-    main = folder / "scratch" / "third.cc"
-    write(build / "src" / main.name, main.read_text(encoding="utf-8"))
-    return [*sources, build / "src" / main.name]
-
-
-def write(path: Path, text: str) -> None:
-    """Writes a file unless it has that text: its time decides what is compiled."""
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-
-
-def compiled(source: Path, target: Path, build: Path) -> None:
-    """Compiles a file if it is newer than its object."""
-    if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
-        return
-    include = ["-I", str(build / "include")]
-    command = ["nice", "-n", "10", "g++", *FLAGS, *include, "-c", str(source), "-o", str(target)]
-    ended = subprocess.run(command, capture_output=True, text=True)
-    if ended.returncode:
-        sys.exit(f"error: {source} does not compile:\n{ended.stderr}")
+HPCC = Simulator(
+    name="HPCC",
+    repository="alibaba-edu/High-Precision-Congestion-Control",
+    folders=(".", "simulation"),
+    main="third",
+    # The rest of it needs modules that nothing here uses.
+    only={"applications": ("rdma-client",)},
+    build=Path("out/bench/hpcc"),
+)
 
 
 if __name__ == "__main__":
-    print(built(Path(sys.argv[1])))
+    print(HPCC.built(Path(sys.argv[1])))

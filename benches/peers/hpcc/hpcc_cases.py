@@ -101,9 +101,16 @@ TOGETHER = {"hp": (0.03, 0.10), "dcqcn": (0.06, 0.20), "dcqcn_vwin": (0.06, 0.20
 FABRIC = {"hp": (0.04, 0.10), "dcqcn": (0.06, 0.30), "dcqcn_vwin": (0.06, 0.30)}
 # Marks are random: several runs, whose times are compared as distributions.
 RUNS = {"dcqcn": 5, "dcqcn_vwin": 5}
+# A descendant of HPCC's simulator has IRN: the end of the names of its controls.
+IRN = "_irn"
 STEADY_TOGETHER, STEADY_FABRIC = (0.01, 0.05), (0.01, 0.03)
 LONE_NS = 2
 LOST_PACKETS = 1
+
+
+def runs(control: str) -> int:
+    """The runs of a control, each with a random stream of its own."""
+    return RUNS.get(control.removesuffix(IRN), 1)
 
 
 @dataclass(frozen=True)
@@ -148,6 +155,7 @@ class Case:
 
     def allowed(self, control: str) -> tuple[float, float]:
         """The differences that the median and the 99th percentile may have."""
+        control = control.removesuffix(IRN)
         if self.kind == "fabric":
             return FABRIC.get(control, STEADY_FABRIC)
         return TOGETHER.get(control, STEADY_TOGETHER)
@@ -229,8 +237,22 @@ def flow_text(flows: Sequence[Flow]) -> str:
 
 def config_text(case: Case, control: str) -> str:
     """config.txt."""
-    settings = {**COMMON, **CONTROLS[control], **case.settings}
+    return settings_text({**COMMON, **CONTROLS[control], **case.settings})
+
+
+def settings_text(settings: Mapping[str, str]) -> str:
+    """The text of a config.txt with these settings."""
     return "".join(f"{key} {value}\n" for key, value in settings.items())
+
+
+def files(case: Case, control: str) -> dict[str, str]:
+    """The texts of the files of a case by their names."""
+    return {
+        "topology.txt": topology_text(case.network),
+        "flow.txt": flow_text(case.flows),
+        "config.txt": config_text(case, control),
+        "trace.txt": "0\n",
+    }
 
 
 # It ends before Flowyard's timeout, which that code does not have.
