@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from flowyard.folders.reading import shown
+from flowyard.interchange import conweave_config as conweave
 from flowyard.interchange.hpcc_rtt import base_rtt_ns
 from flowyard.interchange.network import Network
 from flowyard.interchange.text import RATE_UNITS, Source, rate_text, time_text
@@ -58,8 +59,6 @@ _WIRE = {
 # The field of each key, and the reader of its value.
 _Fields: TypeAlias = dict[str, tuple[str, Callable[[int, str, str], Any]]]
 _PAYLOAD_MAX = 65_000
-# Above any queue: nothing is marked.
-_NEVER = "1GB"
 # Its flows start no earlier, and links go down so much later than the file says.
 _START_PS = 2 * 10**12
 
@@ -126,9 +125,12 @@ class Config:
         ports = {} if self._reads_no_marks(transport) else self._ports(rates, network)
         if ports:
             found["queue"] = {"lossless": ports}
-        if transport in ("roce", "dcqcn") and (size := self._taken("BUFFER_SIZE", self._mebibytes)):
+        size = self._taken("BUFFER_SIZE", self._mebibytes) if transport in ("roce", "dcqcn") else None
+        if size:
             found["buffer"] = {"hpcc": {"size": size, "frame_bytes": "43B"}}
             found.setdefault("queue", {"lossless": {}})
+        if transport == "roce" and self._is_conweave():
+            self._as_conweave(found, size, network)
         run = {"until": stop} if (stop := self._taken("SIMULATOR_STOP_TIME", self._seconds)) else {}
         if transport == "roce":
             run |= {"time_unit": "1ns", "ties": "arrival"}
@@ -139,6 +141,37 @@ class Config:
         if run:
             found["run"] = run
         return found
+
+    def _is_conweave(self) -> bool:
+        """Whether it is a file of ConWeave's code."""
+        return any(key in self.values for key in conweave.KEYS)
+
+    def _as_conweave(self, found: dict[str, Any], size: str | None, network: Network | None) -> None:
+        """Changes the parts of a scenario to those of ConWeave's code."""
+        irn = bool(self._taken("ENABLE_IRN", self._flag))
+        pauses = self._taken("ENABLE_PFC", self._flag) is not False
+        if (self._word("LB_MODE") or (0, ""))[1] == "0":
+            self.used.add("LB_MODE")
+        cables: dict[int, int] = {}
+        for cable in network.cables if network else ():
+            cables[cable.rate_bps] = max(cables.get(cable.rate_bps, 0), cable.delay_ps)
+        payload = int((self._word("PACKET_PAYLOAD_SIZE") or (0, "1000"))[1])
+        rtt_ns, rates = base_rtt_ns(network, payload) if network else None, _host_rates(network)
+        bdp = rtt_ns * max(rates) // (8 * 10**9) if rtt_ns and rates else None
+        found["transport"] = {"roce": conweave.transport(found["transport"]["roce"], irn=irn, bdp=bdp)}
+        marks = found.pop("queue", {}).get("lossless", {})
+        found.pop("buffer", None)
+        self.notes += conweave.notes(irn=irn, pauses=pauses)
+        if pauses:
+            found |= conweave.pausing(size, cables, marks)
+        else:
+            ports, notes = conweave.dropping(size, marks)
+            found |= ports
+            self.notes += notes
+
+    def _threshold(self, kilobytes: float) -> str:
+        """A threshold of marks."""
+        return conweave.above_own(int(kilobytes)) if self._is_conweave() else f"{int(kilobytes)}KB"
 
     def faults(self, network: Network | None) -> list[dict[str, Any]]:
         """The link that goes down, if one does."""
@@ -345,7 +378,7 @@ class Config:
         """The thresholds of ports, for the rate of hosts and other rates of links."""
         if (self._word("ENABLE_QCN") or (0, ""))[1] == "0":
             self.used.add("ENABLE_QCN")
-            return {"kmin": _NEVER, "kmax": _NEVER}
+            return {"kmin": conweave.NEVER, "kmax": conweave.NEVER}
         maps = {name: self._map(key) for name, key in _MAPS.items() if key in self.values}
         if not maps:
             return {}
@@ -365,7 +398,7 @@ class Config:
                     f"{key} has no threshold for {rate_text(rate)}, the rate of hosts; it has {known}",
                 )
             value = by_rate[rate] if rate is not None else values.pop()
-            found[name] = value if name == "pmax" else f"{int(value)}KB"
+            found[name] = value if name == "pmax" else self._threshold(value)
             self.used.add(key)
         if "ENABLE_QCN" in self.values:
             self.used.add("ENABLE_QCN")
@@ -387,8 +420,8 @@ class Config:
         return [
             {
                 "rate": rate_text(other),
-                "kmin": f"{int(maps['kmin'][other])}KB",
-                "kmax": f"{int(maps['kmax'][other])}KB",
+                "kmin": self._threshold(maps["kmin"][other]),
+                "kmax": self._threshold(maps["kmax"][other]),
                 "pmax": maps["pmax"][other],
             }
             for other in sorted(rates & known)
