@@ -115,7 +115,7 @@ bench: setup ## Measure speed and memory against the targets; writes docs/benchm
 bench-instructions: ## Count the engine's instructions per packet-hop; needs valgrind
 	$(PYTHON) tools/count_instructions.py
 
-bench-peers: setup ## Compare results and speed with ns-3, which apt-get installs (Debian, Ubuntu); PEERS="recovery" for some; PEER_HTSIM=checkout for htsim, PEER_UEC=checkout for uet-htsim, PEER_NETSYS=checkout for NetSys/simulator, PEER_HPCC=checkout for the simulator of HPCC's authors, too; KERNEL=1: with Linux' TCP instead, as root
+bench-peers: setup ## Compare results and speed with ns-3, which apt-get installs (Debian, Ubuntu); PEERS="recovery" for some; PEER_HTSIM=checkout for htsim, PEER_UEC=checkout for uet-htsim, PEER_NETSYS=checkout for NetSys/simulator, PEER_HPCC=checkout for the simulator of HPCC's authors, PEER_CONWEAVE=checkout for that of ConWeave's, too; KERNEL=1: with Linux' TCP instead, as root
 ifdef KERNEL
 	$(BIN)/python benches/peers/kernel/kernel_table.py --kernel
 else
@@ -132,6 +132,9 @@ ifdef PEER_NETSYS
 endif
 ifdef PEER_HPCC
 	$(BIN)/python benches/peers/hpcc/flow_by_flow.py $(PEER_HPCC)
+endif
+ifdef PEER_CONWEAVE
+	$(BIN)/python benches/peers/conweave/conweave_flows.py $(PEER_CONWEAVE)
 endif
 
 results-check: setup ## Make the cheap published figures again, in ten minutes, and compare; RESULTS_CHECK="--figure NDP-F6"
