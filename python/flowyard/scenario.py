@@ -3799,8 +3799,13 @@ class Irn(Model):
     """The packets that are retransmitted after a report."""
 
     cnp_on_nak: bool = False
-    """Whether a report of a missing packet counts as a congestion notification. ConWeave's simulator:
-    true.
+    """Whether a report of a missing packet counts as a congestion notification, or as an echo of a mark
+    for a control that reads these. ConWeave's simulator: true.
+    """
+
+    restart_always: bool = False
+    """Whether the timeout counts from the last packet or acknowledgement of any kind (ConWeave's
+    simulator), not from the last acknowledgement of new data.
     """
 
 

@@ -54,7 +54,13 @@ def test_ports_pause_others_by_shares_of_the_memory(tmp_path):
 def test_irn_has_the_product_of_the_largest_round_trip_in_flight(tmp_path):
     recovery = imported(tmp_path, "dcqcn_irn").scenario["transport"]["roce"]["recovery"]
     assert recovery == {
-        "irn": {"bdp_cap": "104000B", "resend": "all", "cnp_on_nak": True, "rto_few": 4},
+        "irn": {
+            "bdp_cap": "104000B",
+            "resend": "all",
+            "cnp_on_nak": True,
+            "restart_always": True,
+            "rto_few": 4,
+        },
     }
 
 

@@ -40,7 +40,9 @@ def transport(found: dict[str, Any], *, irn: bool, bdp: int | None) -> dict[str,
     if irn:
         cap = {} if bdp is None else {"bdp_cap": f"{bdp}B"}
         # The packet sent last is not counted there: four are few.
-        found["recovery"] = {"irn": {**cap, "resend": "all", "cnp_on_nak": True, "rto_few": 4}}
+        found["recovery"] = {
+            "irn": {**cap, "resend": "all", "cnp_on_nak": True, "restart_always": True, "rto_few": 4}
+        }
     else:
         ((kind, settings),) = found.get("recovery", {"go-back-n": {}}).items()
         found["recovery"] = {kind: {**settings, "nak_interval": _NAK_INTERVAL}}

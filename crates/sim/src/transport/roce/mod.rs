@@ -222,6 +222,20 @@ struct Config {
     irn: Option<Irn>,
 }
 
+impl Config {
+    /// Whether each packet and acknowledgement restarts the timeout.
+    #[inline]
+    fn restarts_always(&self) -> bool {
+        self.irn.as_ref().is_some_and(|irn| irn.restart_always)
+    }
+
+    /// Whether a control takes a report of a missing packet for a mark.
+    #[inline]
+    fn cuts_on_nak(&self) -> bool {
+        self.irn.as_ref().is_some_and(|irn| irn.cnp_on_nak)
+    }
+}
+
 impl Deref for Config {
     type Target = Roce;
 

@@ -1,7 +1,7 @@
 //! The sending end: packets one by one at the flow's rate while its window is open, and again from where one was missing.
 
 use super::congestion::{Ack, Begin, Control, Loss, gap};
-use super::recovery::irn::{Resend, Selective};
+use super::recovery::irn::Selective;
 use super::{Config, kind};
 use crate::engine::contract::event::Owner;
 use crate::engine::contract::host::{Host, Start, Timer, Toward};
@@ -140,9 +140,7 @@ impl<C: Begin> Sender<C> {
     /// Whether IRN lets a new packet pass.
     #[inline]
     fn is_below_cap(&self, config: &Config) -> bool {
-        let Some((irn, selective)) = config.irn.as_ref().zip(self.selective.as_ref()) else { return true };
-        let first = if irn.resend == Resend::All { selective.highest } else { self.una };
-        self.offset(self.next) - self.offset(first) < irn.cap()
+        config.irn.as_ref().is_none_or(|irn| self.in_flight() < irn.cap())
     }
 
     /// The packet that a recovery retransmits next, if IRN does so.
@@ -209,7 +207,7 @@ impl<C: Begin> Sender<C> {
         let gap = cx.in_unit(cx.port(id), gap(self.control().rate(), packet.size));
         self.next_at = now.saturating_add(gap);
         (self.last_at, self.last_bytes) = (now, packet.size);
-        if !self.retransmit.is_set() && self.is_owed(config) {
+        if (!self.retransmit.is_set() || config.restarts_always()) && self.is_owed(config) {
             self.start_timer(id, config, cx);
         }
         if last {
@@ -262,8 +260,8 @@ impl<C: Begin> Sender<C> {
             _ => {}
         }
         let (una, in_flight) = (self.offset(self.una), self.in_flight());
-        if number > self.una {
-            self.una = number;
+        if number > self.una || config.restarts_always() {
+            self.una = self.una.max(number);
             if self.is_owed(config) {
                 self.start_timer(id, config, cx);
             } else {
@@ -295,7 +293,7 @@ impl<C: Begin> Sender<C> {
             now: cx.now(),
             rtt: cx.now() - sent_at,
             in_flight,
-            marked,
+            marked: marked || (is_nak && config.cuts_on_nak()),
             una: self.offset(self.una),
             next: self.offset(self.next.max(self.una)),
             hops: packet.hops,

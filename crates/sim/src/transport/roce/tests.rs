@@ -384,8 +384,8 @@ fn irn(packets: u64, recovery: Irn, ack_every: u32) -> (FakeHost, Model) {
     (host, model)
 }
 
-/// The cap of 3000 B is of the packets behind the last one that has been acknowledged, also where `resend` is "all" and
-/// none was out of order: each acknowledgement lets one more go.
+/// The cap of 3000 B is of the packets behind the last one that has been acknowledged in order: each acknowledgement lets one
+/// more go.
 #[test]
 fn the_cap_of_irn_moves_with_acknowledgements() {
     for resend in [Resend::Lost, Resend::All] {
@@ -399,6 +399,55 @@ fn the_cap_of_irn_moves_with_acknowledgements() {
             sent.extend(host.sends(&mut model, FLOW, 9));
             assert_eq!(sent.len(), 4 + place, "{resend:?}");
         }
+    }
+}
+
+/// Packets 1 and 2 of a full cap have arrived: packet 0 is retransmitted, and no new one is sent.
+#[test]
+fn packets_out_of_order_do_not_move_the_cap() {
+    for resend in [Resend::Lost, Resend::All] {
+        let bdp_cap = Derived::Given(Bytes(3000));
+        let (mut host, mut model) = irn(6, Irn { bdp_cap, resend, ..Irn::default() }, 1);
+        let sent = host.sends(&mut model, FLOW, 9);
+        for packet in &sent[1..3] {
+            let answers = host.receives(&mut model, packet);
+            answers.iter().for_each(|answer| host.answers(&mut model, answer));
+        }
+        let again: Vec<_> =
+            host.sends(&mut model, FLOW, 9).iter().map(|packet| packet.header.number).collect();
+        assert_eq!(again, [0], "{resend:?}");
+    }
+}
+
+/// A report of a missing packet is a mark to a control that reads marks, if it is to count as a notification.
+#[test]
+fn a_report_may_count_as_a_mark() {
+    for cnp_on_nak in [false, true] {
+        let mut host = FakeHost::pair(5000);
+        let recovery = Irn { cnp_on_nak, ..Irn::default() }.into();
+        let mut model: Connections<Probe<0>> =
+            Connections::new(host.configs(vec![Roce { recovery, ..Roce::default() }]));
+        host.start(&mut model, FLOW);
+        let packets = paced(&mut host, &mut model, 3);
+        for (packet, marked) in [(&packets[0], false), (&packets[2], cnp_on_nak)] {
+            let answers = host.receives(&mut model, packet);
+            host.answers(&mut model, &answers[0]);
+            assert_eq!(model.probe().acks.last().map(|ack| ack.marked), Some(marked));
+        }
+    }
+}
+
+/// Three packets leave at once, and at 50 us a report comes: 100 us count from the first packet, or from the report.
+#[test]
+fn a_report_may_restart_the_timeout() {
+    for (restart_always, us) in [(false, 100), (true, 150)] {
+        let (mut host, mut model) = irn(3, Irn { restart_always, ..Irn::default() }, 1);
+        let packets = host.sends(&mut model, FLOW, 9);
+        host.now = Time::from_us(50);
+        let answers = host.receives(&mut model, &packets[1]);
+        host.answers(&mut model, &answers[0]);
+        host.times_out(&mut model, FLOW);
+        assert_eq!(host.now, Time::from_us(us));
     }
 }
 

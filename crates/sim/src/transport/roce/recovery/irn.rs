@@ -34,8 +34,12 @@ pub struct Irn {
     pub rto_few: u32,
     /// The packets that are retransmitted after a report.
     pub resend: Resend,
-    /// Whether a report of a missing packet counts as a congestion notification. ConWeave's simulator: true.
+    /// Whether a report of a missing packet counts as a congestion notification, or as an echo of a mark for a control that reads
+    /// these. ConWeave's simulator: true.
     pub cnp_on_nak: bool,
+    /// Whether the timeout counts from the last packet or acknowledgement of any kind (ConWeave's simulator), not from the last
+    /// acknowledgement of new data.
+    pub restart_always: bool,
 }
 
 /// The packets that are retransmitted after a report of a missing one.
@@ -44,8 +48,7 @@ pub struct Irn {
 pub enum Resend {
     /// The missing one, and each one before a packet that has been acknowledged selectively (paper).
     Lost,
-    /// All that have been sent and not been acknowledged, also those that are in flight (ConWeave's simulator). The limit of
-    /// bytes in flight then counts from the highest packet acknowledged.
+    /// All that have been sent and not been acknowledged, also those that are in flight (ConWeave's simulator).
     All,
 }
 
@@ -58,6 +61,7 @@ impl Default for Irn {
             rto_few: 3,
             resend: Resend::Lost,
             cnp_on_nak: false,
+            restart_always: false,
         }
     }
 }
