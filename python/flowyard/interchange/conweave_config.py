@@ -104,7 +104,7 @@ def dropping(size: str | None, marks: dict[str, Any]) -> tuple[dict[str, Any], l
 
 
 def notes(*, irn: bool, pauses: bool) -> list[str]:
-    """What differs from that code."""
+    """The differences from that code that import cannot express."""
     found = [
         "settings are of ConWeave's code: acknowledgements are of class 0, marks spare the first 1049 B of a queue"
     ]
