@@ -21,4 +21,5 @@ def check_real_tables(module: ModuleType, tables: Any) -> None:
 def verdict(module: ModuleType, letter: str, tables: Any, reading: int | None = None) -> str:
     """Of a claim of a module's figure, or of one of its readings by number."""
     judgement = module.FIGURE.claims[f"{module.FIGURE.id}.{letter}"](tables)
-    return judgement.verdict if reading is None else judgement.readings[reading][1].verdict
+    verdict: str = judgement.verdict if reading is None else judgement.readings[reading][1].verdict
+    return verdict

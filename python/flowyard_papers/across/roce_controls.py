@@ -198,7 +198,7 @@ FIGURE = Figure(
         "thresholds with alpha = 1 where packets are dropped.",
         "Ports mark by 0.2 to 8 KB for each Gbps with up to 1 % under DCQCN, and above 3 KB for each Gbps under DCTCP, "
         "in both kinds of network. Without pauses all packets of a port wait in one queue, and RED drops "
-        "acknowledgements where it would mark data with certainty. Everything else is the default of its control; nothing "
-        "is tuned to a rate.",
+        "acknowledgements where it would mark data with certainty. Everything else is the default of its control; "
+        "nothing is tuned to a rate.",
     ),
 )
