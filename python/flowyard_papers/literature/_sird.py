@@ -112,7 +112,7 @@ def _point(configuration: str, load: float, scale: Scale) -> dict[str, Any]:
     window = {"from": f"{begin}us", "until": "end"}
     if load == HALF:
         window = {"from": f"{begin}us", "until": f"{end}us", "drain": "1ms"}
-    return {"traffic": traffic, "run": {"measure": window, "until": until}}
+    return {"traffic": traffic, "run.measure": window, "run.until": until}
 
 
 def tables(sweeps: Sweeps) -> Tables:

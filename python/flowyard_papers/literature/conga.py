@@ -238,7 +238,7 @@ FIGURE = Figure(
     claims={"LIT-CONGA.a": _shares, "LIT-CONGA.b": _saturates, "LIT-CONGA.c": _sooner},
     draw=draw,
     needs={
-        "split": Needs(10, by=("scheme",)),
+        "shares": Needs(10, by=("scheme",)),
         "saturation": Needs(5, by=("scheme", "load")),
         "runs": Needs(5, by=("scheme",), least={"flows": 3000}),
     },

@@ -182,7 +182,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"LIT-PHOST.a": _mean, "LIT-PHOST.b": _tail},
     draw=draw,
-    needs={"runs": Needs(5, by=KEYS)},
+    needs={"points": Needs(5, by=KEYS)},
     assumed=(
         "144 hosts (quick scale: 8) at 10 Gbps under leaves with 40 Gbps to the spines, cables of 0.2 us, uniform "
         "destinations; a load is of packets of 1500 B, as in the authors' simulator.",
