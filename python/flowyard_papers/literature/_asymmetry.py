@@ -5,13 +5,18 @@ of 10 Gbps under two leaves, two cables of 40 Gbps from each leaf to each of two
 share of the 160 Gbps that leaf 0 has to the spines, sent to the hosts of leaf 1.
 """
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from flowyard.analysis.intervals import replica_means
+from flowyard.papers import style
 from flowyard.papers.figure import Tables
 from flowyard.sweeps import Sweep
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 GAP = "500us"
 SHORT_BYTES, LONG_BYTES = 100_000, 1_000_000
@@ -95,3 +100,11 @@ def mean_of(table: pl.DataFrame, column: str, **point: Any) -> float | None:
     values = table.filter(**point)[column]
     mean = None if values.is_empty() or values.null_count() else values.mean()
     return mean if isinstance(mean, float) else None
+
+
+def curves(axes: "Axes", points: pl.DataFrame, schemes: Iterable[str], measure: str) -> None:
+    """A curve over the load for each scheme that has points."""
+    for place, scheme in enumerate(schemes):
+        rows = points.filter(scheme=scheme).sort("load")
+        if not rows.is_empty():
+            style.curve(axes, rows, "load", measure, place, scheme)

@@ -88,9 +88,7 @@ def draw(tables: Tables) -> "Picture":
     picture, panels = style.panels(1, 3, size=(3.4, 2.8))
     measures = _asymmetry.MEASURES | {"long_mean_ms": "mean FCT above 1 MB (ms)"}
     for axes, (measure, words) in zip(panels, measures.items(), strict=True):
-        for place, scheme in enumerate(BALANCERS):
-            rows = tables["points"].filter(scheme=scheme).sort("load")
-            style.curve(axes, rows, "load", measure, place, scheme)
+        _asymmetry.curves(axes, tables["points"], BALANCERS, measure)
         axes.set(xlabel="load", ylabel=words, yscale="log")
     handles = panels[0].get_legend_handles_labels()
     picture.legend(*handles, loc="outside upper center", ncols=len(BALANCERS))

@@ -117,9 +117,7 @@ def draw(tables: Tables) -> "Picture":
     picture, panels = style.panels(1, 4, size=(3.0, 2.8))
     measures = _asymmetry.MEASURES | {IMBALANCE: "imbalance of uplinks", "drops": "packets dropped"}
     for axes, (measure, words) in zip(panels, measures.items(), strict=True):
-        for place, scheme in enumerate(REPATHING):
-            rows = tables["points"].filter(scheme=scheme).sort("load")
-            style.curve(axes, rows, "load", measure, place, scheme)
+        _asymmetry.curves(axes, tables["points"], REPATHING, measure)
         axes.set(xlabel="load", ylabel=words, ylim=(0, None))
     handles = panels[0].get_legend_handles_labels()
     picture.legend(*handles, loc="outside upper center", ncols=len(REPATHING))

@@ -145,11 +145,7 @@ def draw(tables: Tables) -> "Picture":
     titles = {"testbed": "one cable down", "fabric": "a cable of each leaf at a quarter"}
     places = [(network, measure) for network in titles for measure in _asymmetry.MEASURES]
     for axes, (network, measure) in zip(panels, places, strict=True):
-        points = tables[f"{network}-points"]
-        for place, scheme in enumerate(BALANCERS):
-            rows = points.filter(scheme=scheme).sort("load")
-            if not rows.is_empty():
-                style.curve(axes, rows, "load", measure, place, scheme)
+        _asymmetry.curves(axes, tables[f"{network}-points"], BALANCERS, measure)
         axes.set(xlabel="load", ylabel=_asymmetry.MEASURES[measure], title=titles[network], yscale="log")
     handles = panels[2].get_legend_handles_labels()
     picture.legend(*handles, loc="outside upper center", ncols=len(BALANCERS))
