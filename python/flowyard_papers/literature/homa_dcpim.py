@@ -231,8 +231,8 @@ FIGURE = Figure(
         "dcPIM's set-up: 16 hosts of 100 Gbps under 4 leaves with 400 Gbps to 2 spines and cables of 650 ns, ports of "
         "500 KB; the authors have 144 hosts. Loads are of packets of 1500 B.",
         "Throughput is the payload delivered from 5 to 15 ms over the payload that arrives then (quick scale: a 30th "
-        "of these times), as the authors' data have utilisation. Data mining is left out, whose flows of up to 1 GB need "
-        "runs of seconds, and so is HPCC, which the paper has as well.",
+        "of these times), as the authors' data have utilisation. Data mining is left out, whose flows of up to 1 GB "
+        "need runs of seconds, and so is HPCC, which the paper has as well.",
         "Selective dropping is from 60 KB on, 6 kB at 10 Gbps, which is from memory; it repairs by Homa's own timer of "
         "1 ms, where Aeolus has probes. Homa and NDP have their defaults.",
         "Tails on dcPIM's set-up are of IMC10 flows at a load of 0.6 that start from 5 to 10 ms.",
